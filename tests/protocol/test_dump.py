@@ -1,7 +1,5 @@
 """A protocol as files again, and its digest."""
 
-import json
-
 import msgspec
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
@@ -9,7 +7,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from tests.protocol.arbitrary import PLAIN, WITH_GATES
 from tests.protocol.loading import MINIMAL, STEP, protocol
 from treadle.errors import ProtocolError
-from treadle.protocol.digest import canonical, digest
+from treadle.protocol.digest import digest, plain
 from treadle.protocol.dump import dump
 from treadle.protocol.load import available, load, load_files, starting_folder
 from treadle.protocol.model import Becomes, Limits, Protocol, Step, Thread
@@ -109,7 +107,7 @@ def test_everything_else_matters() -> None:
 
 
 def test_canonical_json_has_tags_and_no_defaults() -> None:
-    found = json.loads(canonical(protocol(MINIMAL + STEP.replace("'@end:Done'", "{to: work, do: [tier, {tier: 2}]}"))))
+    found = plain(protocol(MINIMAL + STEP.replace("'@end:Done'", "{to: work, do: [tier, {tier: 2}]}")))
     assert found["graphs"]["main"]["steps"]["work"]["routes"]["Fixed"] == [
         {"to": "work", "do": [{"type": "tier"}, {"type": "tier", "by": 2}]}
     ]

@@ -7,6 +7,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from tests.prompts.stage import TOOLCHAIN, scene
+from tests.simulate.test_run import simulated
 from treadle.errors import ProtocolError
 from treadle.kernel.commands import AskHuman
 from treadle.prompts.agent_prompt import prompt
@@ -17,7 +18,6 @@ from treadle.protocol.findings import Finding
 from treadle.protocol.load import load_source
 from treadle.protocol.reading.assembly import Loaded
 from treadle.protocol.rules.table import REASONS
-from treadle.simulate.run import simulate_runs
 from treadle.testing.scenario import Scenario, items
 
 WORKING = ("sdd-delta", "contract", "scaffold", "impl", "verify", "update-memory")
@@ -151,7 +151,7 @@ def test_a_person_who_is_asked_reads_why() -> None:
 def test_a_story_that_people_confirm_everywhere_comes_to_an_end() -> None:
     rules = "steps:\n" + "".join(f"  {row}: {{requires_human: true}}\n" for row in ("bdd", *WORKING))
     assert findings(rules) == []
-    [summary] = simulate_runs([ruled(rules).protocol], runs=10, faults=0.2, seed=0)
+    summary = simulated(ruled(rules).protocol, runs=10, faults=0.2, seed=0)
     assert summary.findings == ()
     assert "Done" in summary.outcomes
 

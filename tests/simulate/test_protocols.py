@@ -5,10 +5,10 @@ import time
 
 import pytest
 
+from tests.simulate.test_run import simulated
 from treadle.protocol.load import BUILT_IN, load
 from treadle.protocol.model import base_of, exit_keys, tag_of
 from treadle.simulate.explore import explore
-from treadle.simulate.run import simulate_runs
 from treadle.simulate.scope import Scope, read_scopes
 
 FIVE = ["v3", "fractal", "dptr", "riper", "waterfall"]
@@ -59,7 +59,7 @@ def soak_seconds() -> float:
 
 @pytest.mark.parametrize("name", FIVE)
 def test_no_invariant_breaks_in_a_random_world(name: str) -> None:
-    [summary] = simulate_runs([load(name)], runs=50, faults=0.3, seed=0, odd=True)
+    summary = simulated(load(name), runs=50, faults=0.3, seed=0, odd=True)
     assert summary.findings == ()
     assert summary.kills > 0
     assert len(summary.outcomes) > 1
@@ -67,7 +67,7 @@ def test_no_invariant_breaks_in_a_random_world(name: str) -> None:
 
 @pytest.mark.parametrize("name", FIVE)
 def test_where_nothing_goes_wrong_most_runs_end_well(name: str) -> None:
-    [summary] = simulate_runs([load(name)], runs=20, faults=0.0)
+    summary = simulated(load(name), runs=20, faults=0.0)
     good = summary.outcomes.get("Done", 0) + summary.outcomes.get("Merged", 0)
     assert good >= 16, summary.outcomes
 
@@ -134,6 +134,6 @@ def test_many_more_runs_in_a_random_world(name: str) -> None:
     protocol, seed = load(name), 1000
     deadline = time.monotonic() + soak_seconds() / len(FIVE)
     while seed < 1400 or (time.monotonic() < deadline and seed < 5000):
-        [summary] = simulate_runs([protocol], runs=50, faults=0.3, seed=seed, odd=True)
+        summary = simulated(protocol, runs=50, faults=0.3, seed=seed, odd=True)
         assert summary.findings == ()
         seed += 50

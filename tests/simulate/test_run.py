@@ -26,10 +26,14 @@ from treadle.kernel.events import (
 )
 from treadle.protocol.items import Item
 from treadle.protocol.model import Exit, Field, Handler, Protocol, Record, Route, Send, Spawn, Step, Wait
-from treadle.simulate.run import describe_event, judge, shrink, simulate_run, simulate_runs
+from treadle.simulate.run import Summary, describe_event, judge, shrink, simulate_run, summary_of
 from treadle.testing.scenario import Scenario, items
 
 PARTS = {"Part": Record(fields={"id": Field(type="text")})}
+
+
+def simulated(protocol: Protocol, runs: int, faults: float, seed: int = 0, *, odd: bool = False) -> Summary:
+    return summary_of(protocol, [simulate_run(protocol, seed + n, faults, odd=odd) for n in range(runs)])
 
 
 def test_the_same_seed_gives_the_same_run() -> None:
@@ -60,7 +64,7 @@ def test_the_same_seed_gives_the_same_finding_in_another_process() -> None:
 
 
 def test_nothing_is_wrong_with_a_sound_protocol() -> None:
-    [summary] = simulate_runs([WORK_AND_REVIEW], runs=60, faults=0.4)
+    summary = simulated(WORK_AND_REVIEW, runs=60, faults=0.4)
     assert summary.findings == ()
     assert set(summary.outcomes) == {"Done", "Failed"}
     assert summary.kills > 0
@@ -131,9 +135,9 @@ def test_a_trace_is_short_and_can_be_followed() -> None:
 
 
 def test_rows_that_no_run_took_are_listed() -> None:
-    [summary] = simulate_runs([WORK_AND_REVIEW], runs=1, faults=0.0, seed=3)
+    summary = simulated(WORK_AND_REVIEW, runs=1, faults=0.0, seed=3)
     assert "main !*" in summary.never
-    [more] = simulate_runs([WORK_AND_REVIEW], runs=80, faults=0.3)
+    more = simulated(WORK_AND_REVIEW, runs=80, faults=0.3)
     assert more.never == ()
     assert more.exits["main.review Good"] > 0
 

@@ -110,10 +110,10 @@ def test_a_last_exit_is_dead_where_its_step_comes_first() -> None:
 def test_numbers_and_names_that_guards_know() -> None:
     found = relevance(protocol(LOOP), LOOP)
     assert found.bounds == {"round": (2, 4)}
-    assert found.told == {"plan": frozenset({"Plan"})}
+    assert found.last_exits == {"plan": frozenset({"Plan"})}
 
 
 def test_an_exit_that_guards_compare_with_another_is_told_from_all() -> None:
     rows = (Route(to="@end:Done", when="last.plan == last.work"), Route(to="plan"))
     table = graph({"plan": agent({"Ready": to("work")}), "work": agent({"Ready": rows})})
-    assert relevance(protocol(table), table).told == {}
+    assert relevance(protocol(table), table).last_exits == {}

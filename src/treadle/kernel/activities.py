@@ -21,9 +21,9 @@ from treadle.kernel.events import (
     Unavailable,
     Usage,
 )
-from treadle.kernel.instances import ROOT
+from treadle.kernel.instances import ROOT, spawn_refusal
 from treadle.kernel.mailbox import preempt, reply
-from treadle.kernel.routing import choose, follow, leave, spawn_refused
+from treadle.kernel.routing import choose, follow, leave
 from treadle.kernel.state import Activity, Ask, Frame, Instance, Outage, Slot
 from treadle.kernel.turn import Turn
 from treadle.protocol.model import system_keys, tag_of
@@ -46,10 +46,14 @@ def add_usage(t: Turn, usage: Usage) -> None:
 
 def open_limit(t: Turn, what: str) -> None:
     if LIMIT_ASK not in t.asks:
-        choices = ("continue", "abort")
-        command = AskHuman(id=LIMIT_ASK, inst=ROOT, graph="", step=what, choices=choices)
-        t.put_ask(LIMIT_ASK, Ask(ROOT, what, command))
-        t.commands.append(command)
+        _ask_whether_to_continue(t, LIMIT_ASK, what, {})
+
+
+def _ask_whether_to_continue(t: Turn, id_: str, what: str, inputs: Inputs) -> None:
+    """Ask a person a question of the kernel's own: about a limit (R19), or about an outage (R21)."""
+    question = AskHuman(id=id_, inst=ROOT, graph="", step=what, choices=("continue", "abort"), inputs=inputs)
+    t.put_ask(id_, Ask(ROOT, what, question))
+    t.commands.append(question)
 
 
 def session_started(t: Turn, e: SessionStarted) -> bool:
@@ -130,8 +134,7 @@ def _accept(t: Turn, act: Activity, envelope: Envelope) -> None:
     # The row is chosen before anything is recorded: a spawn beyond the limits turns the exit into `!gate`, and a
     # refused exit must leave no slot behind.
     route = choose(t, inst, frame, envelope.key, slot)
-    refused = spawn_refused(t, inst, route, slot)
-    if refused:
+    if refused := spawn_refusal(t, inst, route, slot):
         fail(t, act, "!gate", f"text:{refused}")
         return
     t.end_activity(act)
@@ -224,11 +227,7 @@ def unavailable(t: Turn, e: Unavailable) -> bool:
     if e.why in _FOR_PEOPLE or e.grant:
         t.cancel_timer(OUTAGE)  # waiting alone would not end it
         if OUTAGE not in t.asks:
-            inputs: Inputs = {"gate_report": (e.detail_ref,)} if e.detail_ref else {}
-            choices = ("continue", "abort")
-            question = AskHuman(id=OUTAGE, inst=ROOT, graph="", step=e.why, choices=choices, inputs=inputs)
-            t.put_ask(OUTAGE, Ask(ROOT, e.why, question))
-            t.commands.append(question)
+            _ask_whether_to_continue(t, OUTAGE, e.why, {"gate_report": (e.detail_ref,)} if e.detail_ref else {})
     elif OUTAGE not in t.asks:
         # Doubled from one outage to the next, unless the service names a time. Of several, the latest time counts.
         seconds = e.wait or min(FIRST_WAIT << min(count - 1, 10), LONGEST_WAIT)
@@ -249,8 +248,7 @@ def go_on(t: Turn) -> None:
         t.grants = t.grants.set(grant, t.grants.get(grant, 0) + 1)
     for act in granted:
         t.put_activity(msgspec.structs.replace(act, grant=""))
-    for inst in t.everyone():
-        t.touch(inst)
+    t.touch_everyone()
 
 
 # Time enters as events: deadlines, reminders, default answers, grace periods, silence (R16).

@@ -31,6 +31,14 @@ def is_stopped(at: Turn | State) -> bool:
     return LIMIT_ASK in at.asks or is_out(at)
 
 
+def is_paused(at: Turn | State, inst: Instance) -> bool:
+    """Whether a person has paused an instance or one above it (R18)."""
+    above: Instance | None = inst
+    while above is not None and not above.paused:
+        above = at.inst(above.parent)
+    return above is not None
+
+
 def advance(t: Turn, inst: Instance) -> None:
     """Move an instance until it runs something, waits, or ends."""
     while inst.live and not t.outcome:
@@ -38,10 +46,10 @@ def advance(t: Turn, inst: Instance) -> None:
             continue
         if inst.frames[-1].status == "active":
             act = t.acts.get(inst.frames[-1].id)
-            if act and act.phase == "held" and not is_stopped(t) and not _is_paused(t, inst):
+            if act and act.phase == "held" and not is_stopped(t) and not is_paused(t, inst):
                 _issue_again(t, act)
             return
-        if _is_paused(t, inst):
+        if is_paused(t, inst):
             return
         _bring_forward(inst)
         signal = next_signal(t, inst)
@@ -87,15 +95,6 @@ def _settle_waiting(t: Turn, inst: Instance) -> bool:
     return False
 
 
-def _is_paused(t: Turn, inst: Instance) -> bool:
-    above: Instance | None = inst
-    while above is not None:
-        if above.paused:
-            return True
-        above = t.inst(above.parent) if above.parent else None
-    return False
-
-
 def _bring_forward(inst: Instance) -> None:
     """Put a handler that can go on above the handlers that wait for an answer: its answer came before theirs."""
     ready = [frame for frame in inst.frames[1:] if frame.status == "queued"]
@@ -108,9 +107,7 @@ def _interrupt_with(t: Turn, inst: Instance, signal: Message) -> None:
     step = t.graph(inst).handlers[signal.name].step
     frame = Frame(step, signal=signal.name, signals=take_signal(t, inst, signal))
     inst.frames.append(frame)
-    inst.attempts[step] = 0
-    inst.visits[step] = inst.visits.get(step, 0) + 1
-    inst.failures.pop(step, None)
+    inst.begin_visit(step)
 
 
 def _start(t: Turn, inst: Instance, frame: Frame) -> bool:

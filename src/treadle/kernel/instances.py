@@ -3,6 +3,9 @@
 An instance that ends leaves no orphans and nothing running, and its parent gets the word.
 """
 
+import itertools
+from collections.abc import Callable
+
 import msgspec
 from immutables import Map
 
@@ -11,7 +14,7 @@ from treadle.kernel.mailbox import post
 from treadle.kernel.state import Frame, Group, Instance, Message, Slot, State
 from treadle.kernel.turn import Turn
 from treadle.protocol.items import Item, Routed
-from treadle.protocol.model import ABORTED, Protocol, Spawn, Step, tag_of
+from treadle.protocol.model import ABORTED, Protocol, Route, Spawn, Step, tag_of
 
 ROOT = "root"
 
@@ -20,7 +23,7 @@ def create_instance(t: Turn, graph: str, item: Item, parent: Instance | None = N
     """A new instance at the start of its graph."""
     t.created += 1
     inst = Instance(
-        id=_fresh_id(t, parent, item.key),
+        id=_fresh(f"{parent.id}/{part_of_id(item.key)}", t.inst) if parent else ROOT,
         n=t.created,
         graph=graph,
         input=Slot(item.ref, item.fields, t.seq),
@@ -42,15 +45,10 @@ def part_of_id(key: str) -> str:
     return "".join(c if c.isalnum() or c in "._~-" else "-" for c in key) or "-"
 
 
-def _fresh_id(t: Turn, parent: Instance | None, key: str) -> str:
-    if parent is None:
-        return ROOT
-    base = id_ = f"{parent.id}/{part_of_id(key)}"
-    count = 1
-    while t.inst(id_) is not None:
-        count += 1
-        id_ = f"{base}~{count}"
-    return id_
+def _fresh(name: str, is_taken: Callable[[str], object]) -> str:
+    """The name, or the first of `name~2`, `name~3`, … that is not taken."""
+    names = itertools.chain([name], (f"{name}~{count}" for count in itertools.count(2)))
+    return next(one for one in names if not is_taken(one))
 
 
 def finish_instance(t: Turn, inst: Instance, outcome: str, result: Slot | None = None) -> None:
@@ -164,19 +162,18 @@ def items_of(value: Routed) -> tuple[Item, ...] | None:
     return tuple(item for item in value if isinstance(item, Item))
 
 
-def spawn_refusal(t: Turn, inst: Instance, value: Routed) -> str:
-    """Why a spawn may not happen (R19), in words the planner can act on; empty if it may."""
-    items = items_of(value)
+def spawn_refusal(t: Turn, inst: Instance, route: Route, slot: Slot) -> str:
+    """Why a row may not spawn its children (R19), in words the planner can act on; empty if it may."""
     limits = t.protocol.limits
-    if not items:
-        return ""
-    if inst.depth >= limits.depth:
-        return f"no children at depth {inst.depth} (limit {limits.depth}): do this part directly"
-    if len(items) > limits.children:
-        return f"{len(items)} children are too many (limit {limits.children}): make fewer, larger parts"
-    if t.live + len(items) > limits.instances:
-        live = "1 instance is" if t.live == 1 else f"{t.live} instances are"
-        return f"{live} live (limit {limits.instances}), and {len(items)} would be added: do this part directly"
+    for action in route.do:
+        count = len(items_of(slot.fields.get(action.over)) or ()) if isinstance(action, Spawn) else 0
+        if count and inst.depth >= limits.depth:
+            return f"no children at depth {inst.depth} (limit {limits.depth}): do this part directly"
+        if count > limits.children:
+            return f"{count} children are too many (limit {limits.children}): make fewer, larger parts"
+        if count and t.live + count > limits.instances:
+            live = "1 instance is" if t.live == 1 else f"{t.live} instances are"
+            return f"{live} live (limit {limits.instances}), and {count} would be added: do this part directly"
     return ""
 
 
@@ -266,10 +263,7 @@ def _distinct(items: tuple[Item, ...]) -> tuple[Item, ...]:
     """The items with keys that differ: `a`, `a~2`, …"""
     found: dict[str, Item] = {}
     for item in items:
-        key, count = item.key, 1
-        while key in found:
-            count += 1
-            key = f"{item.key}~{count}"
+        key = _fresh(item.key, found.get)
         found[key] = item if key == item.key else Item(key, item.ref, item.fields)
     return tuple(found.values())
 

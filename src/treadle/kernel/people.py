@@ -88,8 +88,7 @@ def _go_on_or_abort(t: Turn, ask: str, choice: str) -> None:
         t.allowances += 1
         if t.protocol.limits.wall:
             t.set_timer("run!wall", t.protocol.limits.wall)
-        for inst in t.everyone():
-            t.touch(inst)
+        t.touch_everyone()
 
 
 def signalled(t: Turn, e: Signalled) -> bool:
@@ -109,16 +108,14 @@ def signalled(t: Turn, e: Signalled) -> bool:
             inst.paused = False
             if not inst.parent and OUTAGE not in t.asks:  # a question has its own answer
                 go_on(t)
-            for other in t.everyone():
-                t.touch(other)
+            t.touch_everyone()
         case "go":
             _go(t, inst, e.step, e.item)
         case "note":
             inst.frames[-1].note_ref = e.data_ref
         case "level" if e.item in _LEVELS and not inst.parent:
             t.state = msgspec.structs.replace(t.state, level=int(e.item))
-            for other in t.everyone():
-                t.touch(other)
+            t.touch_everyone()
         case name if name in t.graph(inst).handlers:
             post(t, inst.id, Message(name, "", (e.data_ref,), t.seq))
         case name if name != STATUS_QUERY:
@@ -134,7 +131,7 @@ def _go(t: Turn, inst: Instance, step: str, item: str) -> None:
     if any(frame.status == "queued" for frame in here) and step not in inst.released and not item:
         inst.released.append(step)
     elif here:
-        # kept for later, a second `go` would open the next manual stop without anybody having looked
+        # A second `go`, kept for later, would open the next manual stop before a person has looked at it.
         t.notify(inst.id, "refused", f"{step} has its go already")
     elif why := why_refused(graph, inst, step, item):
         t.notify(inst.id, "refused", why)

@@ -10,7 +10,6 @@ from treadle.kernel.instances import (
     interrupt,
     live_children,
     reconcile,
-    spawn_refusal,
 )
 from treadle.kernel.mailbox import post, reply
 from treadle.kernel.state import Frame, Instance, Message, Slot
@@ -80,14 +79,6 @@ def choose(t: Turn, inst: Instance, frame: Frame, key: str, slot: Slot) -> Route
     raise IllegalEvent(
         f"{inst.graph}.{frame.step}: no row for {key}; check the protocol before running it", code="event.no_row"
     )
-
-
-def spawn_refused(t: Turn, inst: Instance, route: Route, slot: Slot) -> str:
-    """Return the reason why a row may not spawn its children (R19); empty if it may."""
-    for action in route.do:
-        if isinstance(action, Spawn) and (why := spawn_refusal(t, inst, slot.fields.get(action.over))):
-            return why
-    return ""
 
 
 def record(t: Turn, inst: Instance, frame: Frame, key: str, slot: Slot) -> None:
@@ -230,9 +221,7 @@ def enter(
         if step != frame.step:
             _depart(t, inst, frame, step, bool(cause[0]))
             inst.released = [other for other in inst.released if other != frame.step]
-        inst.attempts[step] = 0
-        inst.visits[step] = inst.visits.get(step, 0) + 1
-        inst.failures.pop(step, None)
+        inst.begin_visit(step)
         for name, budget in t.graph(inst).budgets.items():
             if name in inst.spent and (step in budget.resets or base_of(step) in budget.resets):
                 inst.spent[name] = 0

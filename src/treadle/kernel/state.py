@@ -5,8 +5,7 @@ does not touch), and an instance is copied the first time an event touches it. S
 of an event does not depend on the size of the run.
 """
 
-import hashlib
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Final, Literal, get_args, get_origin
 
 import msgspec
 from immutables import Map
@@ -123,18 +122,25 @@ class Instance(msgspec.Struct, omit_defaults=True):
     def live(self) -> bool:
         return not self.outcome
 
+    def begin_visit(self, step: str) -> None:
+        """Count a new visit of a step, with new attempts (R7)."""
+        self.attempts[step] = 0
+        self.visits[step] = self.visits.get(step, 0) + 1
+        self.failures.pop(step, None)
+
     def draft(self) -> "Instance":
         """A copy that may be changed without touching this one."""
         copy = msgspec.structs.replace(self)
+        for name in _CONTAINERS:
+            setattr(copy, name, getattr(self, name).copy())
         copy.frames = [msgspec.structs.replace(frame) for frame in self.frames]
-        copy.mailbox, copy.released = self.mailbox.copy(), self.released.copy()
-        copy.attempts, copy.visits, copy.spent = self.attempts.copy(), self.visits.copy(), self.spent.copy()
-        copy.last, copy.left, copy.slots = self.last.copy(), self.left.copy(), self.slots.copy()
-        copy.history, copy.failures = self.history.copy(), self.failures.copy()
-        copy.asked = self.asked.copy()
-        copy.groups, copy.tiers = self.groups.copy(), self.tiers.copy()
-        copy.threads, copy.vars = self.threads.copy(), self.vars.copy()
         return copy
+
+
+_CONTAINERS: Final = tuple(
+    field.name for field in msgspec.structs.fields(Instance) if get_origin(field.type) in (list, dict)
+)
+"""The fields of an instance that can be changed in place."""
 
 
 class Activity(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -215,6 +221,10 @@ class State(msgspec.Struct, frozen=True, omit_defaults=True):
     """How often a person has granted a budget of the world's own once more, by its name."""
     outcome: str = ""
 
+    def inst(self, id_: str) -> Instance | None:
+        """An instance by its id."""
+        return self.insts.get(id_)
+
 
 def dump_state(state: State) -> bytes:
     """Canonical JSON: equal states give equal bytes."""
@@ -224,10 +234,6 @@ def dump_state(state: State) -> bytes:
 def load_state(data: bytes) -> State:
     """The state that `dump_state` wrote."""
     return msgspec.json.decode(data, type=State, dec_hook=_decode)
-
-
-def state_hash(state: State) -> str:
-    return hashlib.sha256(dump_state(state)).hexdigest()
 
 
 def _encode(value: Any) -> Any:

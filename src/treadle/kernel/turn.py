@@ -38,7 +38,7 @@ class Turn:
         self.commands: list[Command] = []
         self.freed: list[str] = []
         self.admitted = ""
-        """Who was called from a queue just now, and so goes before the others in it."""
+        """The instance that was just called from a queue, and so goes before the others in it."""
         self._drafts: dict[str, Instance] = {}
         self._work: list[tuple[int, str]] = []
         self._waiting: set[str] = set()
@@ -72,6 +72,11 @@ class Turn:
         if inst.id not in self._waiting:
             self._waiting.add(inst.id)
             heapq.heappush(self._work, (inst.n, inst.id))
+
+    def touch_everyone(self) -> None:
+        """Advance every live instance: something that stopped all of them is over."""
+        for inst in self.everyone():
+            self.touch(inst)
 
     def take_work(self) -> Instance | None:
         if not self._work:

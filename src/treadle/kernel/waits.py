@@ -1,6 +1,6 @@
 """Waiting relations: an instance is stuck if it waits only for instances that never move."""
 
-from treadle.kernel.advance import is_stopped
+from treadle.kernel.advance import is_paused, is_stopped
 from treadle.kernel.mailbox import is_manual
 from treadle.kernel.state import Instance, State
 from treadle.protocol.model import Protocol
@@ -49,13 +49,6 @@ def _waits_for(protocol: Protocol, state: State, inst: Instance) -> list[str] | 
         return _MOVES
     occupied = inst.ticket is not None and any(inst.ticket[0] in act.pools for act in state.acts.values())
     return _MOVES if occupied else []
-
-
-def is_paused(state: State, inst: Instance) -> bool:
-    """Whether an instance or one above it is paused."""
-    while not inst.paused and inst.parent:
-        inst = state.insts[inst.parent]
-    return inst.paused
 
 
 def awaits_go(protocol: Protocol, state: State, inst: Instance) -> str:

@@ -7,7 +7,7 @@ comes back exactly, and a line stays one line in which nothing is hidden.
 import json
 import re
 from datetime import UTC, datetime, timedelta
-from typing import Final, Literal
+from typing import Final
 
 import msgspec
 
@@ -20,12 +20,8 @@ _DECODER: Final = json.JSONDecoder()
 
 def quote_if_needed(text: str, special: str) -> str:
     """A text as it stands in a line where `special` characters mean something."""
-    return text if is_plain(text, special) else quote_json(text)
-
-
-def is_plain(text: str, special: str) -> bool:
-    """Whether a text can stand there as it is."""
-    return bool(text) and is_clean(text) and not _RUN.search(text) and not any(char in special for char in text)
+    can_stand = bool(text) and is_clean(text) and not _RUN.search(text) and not any(char in special for char in text)
+    return text if can_stand else quote_json(text)
 
 
 def is_clean(text: str) -> bool:
@@ -57,21 +53,11 @@ def read_quoted(text: str, at: int = 0) -> tuple[str, int] | None:
 
 # The parameter line for an agent: `[S:…,R:2,C:TDD₁,P:ℜ,M:…,CTX:design=…, plan=…, interface="…"]`.
 #
-# The parser accepts both spellings, `S:{sid}` and `S{sid}`, with or without the agent in front of the bracket. CTX
-# comes last: commas separate its parts, and each part is `key=value` or a mere word. A value that could be misread is
-# a JSON string.
+# CTX comes last: commas separate its parts, and each part is `key=value` or a mere word. A value that could be misread
+# is a JSON string.
 
-Spelling = Literal["colon", "bare"]
 CONTEXT: Final = "CTX"
-LETTERS: Final = ("S", "R", "C", "P", "M")
 _PARAMETER_MARKS: Final = ',[]"'
-_KEY: Final = re.compile(rf"\s*(?P<key>{CONTEXT}|[{''.join(LETTERS)}])(?P<colon>:?)")
-_VALUE: Final = re.compile(r"[^,\]]*")
-_NAME: Final = re.compile(r"\s*(?P<name>[^\W\d][\w.-]*)=")
-_INDENT: Final = re.compile(r"\s*")
-_END: Final = re.compile(r"\s*\]\s*")
-_NEXT: Final = re.compile(r"\s*,")
-_PART: Final = re.compile(r".*?(?=,|\s*\]\s*\Z)", re.DOTALL)
 
 
 class ContextPart(msgspec.Struct, frozen=True):
@@ -88,23 +74,14 @@ class Parameters(msgspec.Struct, frozen=True):
 
     letters: dict[str, str] = {}
     context: tuple[ContextPart, ...] = ()
-    agent: str = ""
-    """The addressed agent; empty if the line does not name one."""
 
 
-def render_parameters(parameters: Parameters, spelling: Spelling = "colon") -> str:
+def render_parameters(parameters: Parameters) -> str:
     """The line."""
-    parts = []
-    for letter, value in parameters.letters.items():
-        text = quote_if_needed(value, _PARAMETER_MARKS)
-        # Without the colon, a value may look like another key, or like a colon of its own.
-        read_back = _KEY.match(f"{letter}{text}") if spelling == "bare" else None
-        is_clear = read_back is not None and (read_back["key"], read_back["colon"]) == (letter, "")
-        parts.append(f"{letter}{text}" if is_clear else f"{letter}:{text}")
+    parts = [f"{letter}:{quote_if_needed(value, _PARAMETER_MARKS)}" for letter, value in parameters.letters.items()]
     if parameters.context:
         parts.append(f"{CONTEXT}:{render_context(parameters.context)}")
-    agent = quote_if_needed(parameters.agent, _PARAMETER_MARKS) if parameters.agent else ""
-    return f"{agent}[{','.join(parts)}]"
+    return f"[{','.join(parts)}]"
 
 
 def render_context(parts: tuple[ContextPart, ...]) -> str:
@@ -115,73 +92,6 @@ def render_context(parts: tuple[ContextPart, ...]) -> str:
         text = quote_json(part.value) if part.quoted else quote_if_needed(part.value, special)
         rendered.append(f"{part.key}={text}" if part.key else text)
     return ", ".join(rendered)
-
-
-def parse_parameters(text: str) -> Parameters | None:
-    """The parameters in a line; None if it is none."""
-    text = text.strip()
-    if quoted := read_quoted(text):
-        agent, end = quoted
-        bracket = text[end : end + 1] == "["
-    else:
-        agent, bracket_mark, _ = text.partition("[")
-        end, bracket = len(agent), bool(bracket_mark)
-        agent = agent.strip()
-    return _ParameterReader(text, end + 1).parameters(agent) if bracket else None
-
-
-class _ParameterReader:
-    """One line, read from left to right."""
-
-    def __init__(self, text: str, at: int) -> None:
-        self.text, self.at = text, at
-
-    def parameters(self, agent: str) -> Parameters | None:
-        letters: dict[str, str] = {}
-        if self._ends():
-            return Parameters(letters, (), agent)
-        while found := _KEY.match(self.text, self.at):
-            self.at = found.end()
-            if found["key"] == CONTEXT:
-                parts = tuple(self._parts())
-                return Parameters(letters, parts, agent) if self._ends() else None
-            letters[found["key"]] = self._value(_VALUE)[0]
-            if self._ends():
-                return Parameters(letters, (), agent)
-            if not self._goes_on():
-                return None
-        return None
-
-    def _parts(self) -> list[ContextPart]:
-        parts = []
-        while not self._ends():
-            name = _NAME.match(self.text, self.at)
-            self.at = name.end() if name else self.at
-            value, is_quoted = self._value(_PART)
-            parts.append(ContextPart(name["name"] if name else "", value, is_quoted))
-            if not self._goes_on():
-                break
-        return parts
-
-    def _value(self, plain: re.Pattern[str]) -> tuple[str, bool]:
-        """Read a value; return it and whether it was quoted. A malformed quotation counts as plain text."""
-        indent = _INDENT.match(self.text, self.at)
-        if quoted := read_quoted(self.text, indent.end() if indent else self.at):
-            value, end = quoted
-            if _NEXT.match(self.text, end) or _END.match(self.text, end):
-                self.at = end
-                return value, True
-        match = plain.match(self.text, self.at)
-        self.at = match.end() if match else len(self.text)
-        return (match[0].strip() if match else ""), False
-
-    def _goes_on(self) -> bool:
-        found = _NEXT.match(self.text, self.at)
-        self.at = found.end() if found else self.at
-        return bool(found)
-
-    def _ends(self) -> bool:
-        return bool(_END.fullmatch(self.text, self.at))
 
 
 # An agent's status line: `→[CODE,message]`, or `→CODE: message`.
@@ -202,14 +112,6 @@ class Code(msgspec.Struct, frozen=True):
     message: str = ""
     bracketed: bool = True
     """Which of the two spellings it has."""
-
-
-def render_code(code: Code) -> str:
-    """The line."""
-    message = code.message if _stands(code.message) else quote_json(code.message)
-    if code.bracketed:
-        return f"{ARROW}[{code.name},{message}]" if message else f"{ARROW}[{code.name}]"
-    return f"{ARROW}{code.name}: {message}" if message else f"{ARROW}{code.name}"
 
 
 def parse_code(line: str) -> Code | None:

@@ -17,6 +17,7 @@ from treadle.protocol.findings import suggest
 from treadle.protocol.items import Json
 from treadle.protocol.model import CheckRef, Graph, Model, Need, Only, Protocol, Route, Rows, Step, base_of, tag_of
 from treadle.protocol.reach import Reach, reach
+from treadle.protocol.reading.notation import check_ref
 from treadle.protocol.reading.yaml import Node
 from treadle.protocol.vocabulary import CHECKS
 
@@ -64,10 +65,14 @@ def read_terms(tree: Node) -> dict[str, Terms]:
         raise ProtocolError(f"{tree.place.file}: {error}", code="protocol.malformed") from None
 
 
-def parse_checks(words: str) -> tuple[CheckRef, ...]:
-    """Checks as a line has them: `name`, `name:argument`, `name?` for advice."""
-    parts = [(word.rstrip("?").partition(":"), word.endswith("?")) for word in words.split()]
-    return tuple(CheckRef(name=name, arg=arg, advisory=is_advice) for (name, _, arg), is_advice in parts)
+def _parse_checks(words: str) -> tuple[CheckRef, ...]:
+    """Parse a line of checks; raise `ProtocolError` if there is no check of that name."""
+    refs = tuple(check_ref(word) or CheckRef(name=word) for word in words.split())
+    for ref in refs:
+        if ref.name not in CHECKS:
+            message = f"{TERMS_FILE}: there is no check '{ref.name}'; {suggest(ref.name, CHECKS)}"
+            raise ProtocolError(message.rstrip("; "), code="protocol.invalid")
+    return refs
 
 
 # Cutting a graph to one step and the merge of its work, with no agent before it and none after.
@@ -91,29 +96,29 @@ def cut_fault(protocol: Protocol, graph: str, name: str, terms: Terms | None) ->
         return f"it needs what others leave first ({', '.join(needed)})"
     if terms is None and any(protocol.exits[tag].proves == "red" for tag in step.exits):
         return "it leaves tests that fail, which cannot be merged without what makes them pass"
-    if _merge_of(protocol.graphs[graph]) is None:
+    if _merge_step(protocol.graphs[graph]) is None:
         return "nothing would merge what it leaves"
-    return "" if _halt(protocol.graphs[graph], name) else "nobody would be asked where it is stuck"
+    return "" if _stuck_question(protocol.graphs[graph], name) else "nobody would be asked where it is stuck"
 
 
 def cut_to_step(protocol: Protocol, graph: str, name: str, terms: Terms | None = None) -> Protocol:
     """Return the protocol with a graph cut to one step and its merge; raise `TreadleError` if it cannot run alone."""
-    before, merge = protocol.graphs[graph], _merge_of(protocol.graphs[graph])
+    before, merge = protocol.graphs[graph], _merge_step(protocol.graphs[graph])
     if (why := cut_fault(protocol, graph, name, terms)) or merge is None:
         message = f"--only {name}: this step cannot be done alone: {why}; run the whole {graph}"
         raise TreadleError(message, code="part.unfit")
     if terms and terms.exit:
-        protocol, before = _renamed(protocol, before, name, terms.exit)
+        protocol, before = _replace_exit(protocol, before, name, terms.exit)
     good = [tag for tag in before.steps[name].exits if protocol.exits[tag].severity == "INFO"]
 
-    # The orchestrator's own work that follows the step before anybody else has anything to do stays.
+    # Effects that directly follow the step stay: they are the orchestrator's own work.
     targets = [to for to in _targets(before.steps[name], good) if to != merge and to in before.steps]
     effects = [to for to in targets if before.steps[to].kind == "effect"]
-    steps = {**before.steps, name: _alone(before, name, good, effects[0] if effects else merge)}
+    steps = {**before.steps, name: _cut_step(before, name, good, effects[0] if effects else merge)}
     for effect in effects:
         routes = dict.fromkeys(before.steps[effect].routes, (Route(to=merge),))
         steps[effect] = msgspec.structs.replace(before.steps[effect], routes=routes)
-    steps[merge] = _merged(before, name, merge, good)
+    steps[merge] = _cut_merge(before, name, merge, good)
 
     last = effects[-1] if effects else name
     onward = _targets(before.steps[last], before.steps[last].exits if effects else good)
@@ -128,16 +133,16 @@ def cut_to_step(protocol: Protocol, graph: str, name: str, terms: Terms | None =
         # The question reads the exits that lead to it.
         leading = [key for key, rows in steps[name].routes.items() if any(row.to == ask for row in rows)]
         tags = [tag for tag in dict.fromkeys(map(tag_of, leading)) if not tag.startswith("!")]
-        steps[ask] = _asking(steps[ask], name, *(Need(step=name, exit=tag, optional=True) for tag in tags))
+        steps[ask] = _cut_question(steps[ask], name, *(Need(step=name, exit=tag, optional=True) for tag in tags))
     for ask in _asks(steps[merge], steps):
-        steps[ask] = _asking(steps[ask], merge)
-    steps |= _ready(before, name, parse_checks(terms.ready)) if terms and terms.ready else {}
+        steps[ask] = _cut_question(steps[ask], merge)
+    steps |= _readiness_check(before, name, terms.ready) if terms and terms.ready else {}
     start = name + READY if name + READY in steps else name
     changed = msgspec.structs.replace(before, start=start, steps=steps, ends=dict.fromkeys(before.ends, ()), only=only)
     return msgspec.structs.replace(protocol, graphs={**protocol.graphs, graph: changed})
 
 
-def _merge_of(graph: Graph) -> str | None:
+def _merge_step(graph: Graph) -> str | None:
     return next((name for name, step in graph.steps.items() if step.effect == _MERGE), None)
 
 
@@ -147,7 +152,7 @@ def _targets(step: Step, tags: Collection[str]) -> list[str]:
     return list(dict.fromkeys(row.to for row in rows))
 
 
-def _renamed(protocol: Protocol, graph: Graph, name: str, exit_: AloneExit) -> tuple[Protocol, Graph]:
+def _replace_exit(protocol: Protocol, graph: Graph, name: str, exit_: AloneExit) -> tuple[Protocol, Graph]:
     """The step with another exit in the place of one of its own, and other checks for it."""
     step, old = graph.steps[name], exit_.instead_of
     if old not in step.exits:
@@ -159,23 +164,15 @@ def _renamed(protocol: Protocol, graph: Graph, name: str, exit_: AloneExit) -> t
         step,
         exits=tuple(exit_.name if tag == old else tag for tag in step.exits),
         routes={exit_.name if key == old else key: rows for key, rows in step.routes.items()},
-        gates={**gates, exit_.name: _known(parse_checks(exit_.gates))},
+        gates={**gates, exit_.name: _parse_checks(exit_.gates)},
     )
     with_exit = msgspec.structs.replace(protocol, exits={**protocol.exits, exit_.name: like})
     return with_exit, msgspec.structs.replace(graph, steps={**graph.steps, name: changed})
 
 
-def _known(refs: tuple[CheckRef, ...]) -> tuple[CheckRef, ...]:
-    for ref in refs:
-        if ref.name not in CHECKS:
-            message = f"{TERMS_FILE}: there is no check '{ref.name}'; {suggest(ref.name, CHECKS)}"
-            raise ProtocolError(message.rstrip("; "), code="protocol.invalid")
-    return refs
-
-
-def _alone(graph: Graph, name: str, good: list[str], then: str) -> Step:
+def _cut_step(graph: Graph, name: str, good: list[str], then: str) -> Step:
     """The step: after its good exits comes `then`, after others another attempt, or a person."""
-    step, halt = graph.steps[name], _halt(graph, name)
+    step, halt = graph.steps[name], _stuck_question(graph, name)
     routes: dict[str, Rows] = {}
     for key, rows in step.routes.items():
         # Rows that lead to the work of others lead to a person.
@@ -185,14 +182,14 @@ def _alone(graph: Graph, name: str, good: list[str], then: str) -> Step:
     return msgspec.structs.replace(step, routes=routes, needs=tuple(needs))
 
 
-def _halt(graph: Graph, name: str) -> str:
+def _stuck_question(graph: Graph, name: str) -> str:
     """The question that stops a step, and leads back to it; empty if it has none."""
     asks = _asks(graph.steps[name], graph.steps)
     back = (to for to in asks if any(row.to == name for rows in graph.steps[to].routes.values() for row in rows))
     return next(back, "")
 
 
-def _merged(graph: Graph, name: str, merge: str, good: list[str]) -> Step:
+def _cut_merge(graph: Graph, name: str, merge: str, good: list[str]) -> Step:
     """Return the merge step; a refused merge asks a person at once, because no later step could repair the work."""
     step = graph.steps[merge]
     asks = _asks(step, graph.steps)
@@ -213,7 +210,7 @@ def _asks(step: Step, steps: Mapping[str, Step]) -> list[str]:
     return [name for name in dict.fromkeys(names) if name in steps and steps[name].kind == "ask"]
 
 
-def _asking(step: Step, back: str, *needs: Need) -> Step:
+def _cut_question(step: Step, back: str, *needs: Need) -> Step:
     """Return a question without `skip`: each of its choices ends the work or leads back."""
     routes = {key: rows for key, rows in step.routes.items() if key != "skip"}
     routes = {key: rows if rows[0].to.startswith(_END) else (Route(to=back),) for key, rows in routes.items()}
@@ -222,23 +219,22 @@ def _asking(step: Step, back: str, *needs: Need) -> Step:
     return msgspec.structs.replace(step, routes=routes, choices=choices, needs=all_needs)
 
 
-def _ready(graph: Graph, name: str, refs: tuple[CheckRef, ...]) -> dict[str, Step]:
+def _readiness_check(graph: Graph, name: str, checks: str) -> dict[str, Step]:
     """Return the check step that comes first, and the question to a person about its failure."""
-    ready, step, halt = name + READY, graph.steps[name], graph.steps[_halt(graph, name)]
+    ready, step, halt = name + READY, graph.steps[name], graph.steps[_stuck_question(graph, name)]
     ask = f"stuck@{ready}"
     trouble = dict.fromkeys([key for key in step.routes if key.startswith("!")], (Route(to=ask),))
     first = Step(
         kind="check",
         title=f"Whether {step.title or name} can begin",
         row=step.row,
-        checks=_known(refs),
+        checks=_parse_checks(checks),
         routes={"Passed": (Route(to=name),), "Failed": (Route(to=ask),), **trouble},
     )
     needs = (Need(step=ready, exit="Failed", optional=True), *(need for need in halt.needs if not need.step))
-    return {ready: first, ask: msgspec.structs.replace(_asking(halt, ready), needs=needs)}
+    return {ready: first, ask: msgspec.structs.replace(_cut_question(halt, ready), needs=needs)}
 
 
-_GIVEN: Final = "in."
 _NONE: Final[TermsTable] = MappingProxyType({})
 
 
@@ -273,7 +269,7 @@ class SelectedPart(msgspec.Struct, frozen=True, kw_only=True):
         """Return the input with only the selected items, and without waits for the others."""
         if not isinstance(value, dict):
             return value
-        others = [step.over.removeprefix(_GIVEN) for step in input_parts(self.protocol).values()]
+        others = [step.input_list for step in input_parts(self.protocol).values()]
         left = {**{name: one for name, one in value.items() if name not in others}, self.field: self._items(value)}
         return drop_outside_waits(self.protocol, left)
 
@@ -311,7 +307,7 @@ class SelectedPart(msgspec.Struct, frozen=True, kw_only=True):
 def input_parts(protocol: Protocol) -> dict[str, Step]:
     """The steps of the root that work through a list of the input."""
     steps = protocol.graphs[protocol.root].steps
-    return {name: step for name, step in steps.items() if step.kind == "map" and step.over.startswith(_GIVEN)}
+    return {name: step for name, step in steps.items() if step.input_list}
 
 
 def select_part(protocol: Protocol, word: str, table: TermsTable = _NONE) -> SelectedPart:
@@ -319,14 +315,14 @@ def select_part(protocol: Protocol, word: str, table: TermsTable = _NONE) -> Sel
     item, _, name = word.rpartition(":")
     parts = input_parts(protocol)
     if name in parts:
-        return SelectedPart(protocol=protocol, field=parts[name].over.removeprefix(_GIVEN), item=item)
+        return SelectedPart(protocol=protocol, field=parts[name].input_list, item=item)
     for part in parts.values():
         step = protocol.graphs[part.graph].steps.get(name)
         if step is not None and step.kind == "agent":
             terms = table.get(name)
             return SelectedPart(
                 protocol=cut_to_step(protocol, part.graph, name, terms),
-                field=part.over.removeprefix(_GIVEN),
+                field=part.input_list,
                 item=item,
                 graph=part.graph,
                 step=name,

@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from treadle.protocol.agent_lines import quote_if_needed, read_quoted
+from treadle.protocol.agent_lines import read_quoted
 from treadle.protocol.findings import suggest
 from treadle.protocol.items import Json
 from treadle.protocol.model import Artifact, Protocol, tag_of
@@ -21,9 +21,7 @@ from treadle.protocol.paths import clean_path, path_fault
 # may be written either way (`σ2`, `R₁`), the arrow with or without its variation selector. A heading that could be
 # misread is a JSON string. Code contains no references.
 
-ARROW: Final = "↗️"
-FORM: Final = f"[{ARROW}σₓ:Rₓ]"
-_SPECIAL: Final = '[]"`'
+_FORM: Final = "[↗️σₓ:Rₓ]"
 _LOW: Final = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 _PLAIN: Final = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 _BEGIN: Final = re.compile(r"\[↗\ufe0f?")
@@ -55,19 +53,6 @@ class ReferenceMention(msgspec.Struct, frozen=True):
     line: int
     text: str
     reference: Reference | None
-
-
-def render_reference(reference: Reference) -> str:
-    """The reference as it is written."""
-    section = quote_if_needed(reference.section, _SPECIAL).replace("`", "\\u0060")  # which would be code
-    return f"[{ARROW}{reference.target}:{section}]"
-
-
-def parse_reference(text: str) -> Reference | None:
-    """The reference that a text is; None if it is none."""
-    begin = _BEGIN.match(text)
-    found = _read(text, begin.end()) if begin else None
-    return found[0] if found and found[1] == len(text) else None
 
 
 def canonical_symbol(symbol: str) -> str:
@@ -123,7 +108,7 @@ SECTIONS: Final[dict[str, tuple[str, ...]]] = {
     "protection": ("Levels", "Confirmed", "Open"),
 }
 """The sections of the documents that are views of a run, in order: R1, R2, … All are always there."""
-_PLACEHOLDER: Final = re.compile(r"\{[^{}]*\}")
+_PLACEHOLDER: Final = re.compile(r"\{([^{}]*)\}")
 
 
 def is_view(artifact: Artifact) -> bool:
@@ -132,12 +117,12 @@ def is_view(artifact: Artifact) -> bool:
 
 
 def has_bank(protocol: Protocol) -> bool:
-    """Whether a protocol has such documents."""
+    """Whether a protocol has documents that are made from the run's log."""
     return any(map(is_view, protocol.artifacts.values()))
 
 
 def view_paths(protocol: Protocol) -> list[str]:
-    """Where they lie."""
+    """The paths of the documents that are made from the run's log."""
     return [artifact.path for artifact in protocol.artifacts.values() if is_view(artifact)]
 
 
@@ -171,13 +156,12 @@ def known_names(protocol: Protocol) -> list[str]:
 
 def path_matcher(artifact: Artifact) -> Callable[[str], bool]:
     """Return a predicate: whether an artifact may lie at a path, for any values of its placeholders."""
-    wild = re.compile("[^/]+".join(map(re.escape, _PLACEHOLDER.split(artifact.path))))
+    wild = re.compile("[^/]+".join(map(re.escape, _PLACEHOLDER.split(artifact.path)[::2])))
     return lambda path: bool(wild.fullmatch(path))
 
 
 # The path of an artifact in the repository, for an instance with some input.
 
-_NAMED_PLACEHOLDER: Final = re.compile(r"\{([^{}]*)\}")
 _ALSO: Final = {"story": "id"}
 """Placeholders that are aliases of an input field: `{story}` is the id."""
 
@@ -204,7 +188,7 @@ def fill_placeholders(path: str, values: Mapping[str, Json]) -> str:
         value = values.get(match[1], values.get(_ALSO.get(match[1], ""), ""))
         return value if isinstance(value, str) and not path_fault(value) else "\0"
 
-    return _NAMED_PLACEHOLDER.sub(fill, path)
+    return _PLACEHOLDER.sub(fill, path)
 
 
 # The sections of a document in Markdown.
@@ -300,7 +284,9 @@ def unresolved_references(text: str, protocol: Protocol, bank: Sequence[Document
     """The references of a text that lead nowhere, or cannot be read."""
     for each in find_references(text):
         if each.reference is None:
-            yield UnresolvedReference(each.line, f"{each.text[:_LONGEST]} is no cross-reference", f"its form is {FORM}")
+            yield UnresolvedReference(
+                each.line, f"{each.text[:_LONGEST]} is no cross-reference", f"its form is {_FORM}"
+            )
         elif not resolve_reference(each.reference, protocol, bank):
             yield UnresolvedReference(each.line, *_why(each.text, each.reference, protocol, bank))
 

@@ -1,8 +1,6 @@
 """A protocol as files again, without shorthand: `load_files(dump(p)) == p`."""
 
-from typing import Any
-
-from treadle.protocol.digest import non_default_fields
+from treadle.protocol.digest import non_default_fields, plain
 from treadle.protocol.model import (
     Action,
     CancelGroup,
@@ -47,18 +45,7 @@ def dump(protocol: Protocol) -> dict[str, str]:
 
 def _fields_of(value: Model, *but: str) -> Entries:
     """The fields that do not have their default, in the model's order."""
-    return {name: _plain(inner) for name, inner in non_default_fields(value) if name not in but}
-
-
-def _plain(value: Any) -> Plain:
-    if isinstance(value, Model):
-        return _fields_of(value)
-    if isinstance(value, dict):
-        return {key: _plain(inner) for key, inner in value.items()}
-    if isinstance(value, tuple):
-        return [_plain(inner) for inner in value]
-    result: Plain = value
-    return result
+    return {name: plain(inner) for name, inner in non_default_fields(value) if name not in but}
 
 
 def _with_fields(value: Record | Exit) -> Entries:
@@ -127,7 +114,8 @@ def _value(step: Step, key: str) -> Plain:
             short, degrade = thread_text(step.thread), step.thread.degrade
             return short if degrade == "payloads" else {"kind": short, "degrade": degrade}
         case _:
-            return _plain(getattr(step, key))
+            value: Plain = plain(getattr(step, key))
+            return value
 
 
 def _checks(checks: tuple[CheckRef, ...]) -> Plain:

@@ -105,10 +105,16 @@ def bare(expr: TypeExpr) -> BareType:
 
 def record_of(expr: TypeExpr) -> str:
     """The record a type is about, however deep in lists; empty if none."""
+    inner = _innermost(expr)
+    return inner.name if isinstance(inner, RecordType) else ""
+
+
+def _innermost(expr: TypeExpr) -> BareType:
+    """The type of the values, without any lists around them."""
     inner = bare(expr)
     while isinstance(inner, ListType):
         inner = inner.item
-    return inner.name if isinstance(inner, RecordType) else ""
+    return inner
 
 
 def type_fault(text: str, records: Collection[str]) -> TypeNotationError | None:
@@ -117,9 +123,7 @@ def type_fault(text: str, records: Collection[str]) -> TypeNotationError | None:
         expr = parse_type(text)
     except TypeNotationError as error:
         return error
-    inner = bare(expr)
-    while isinstance(inner, ListType):
-        inner = inner.item
+    inner = _innermost(expr)
     if isinstance(inner, RecordType) and inner.name not in records:
         other = _ELSEWHERE.get(inner.name.lower(), "")
         near = f"did you mean '{other}'?" if other else suggest(inner.name, [*SCALARS, *records])

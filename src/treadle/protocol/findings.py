@@ -43,20 +43,8 @@ class Finding(msgspec.Struct, frozen=True):
 
 def to_json(findings: Iterable[Finding]) -> list[dict[str, str | int]]:
     """The findings as flat JSON objects, for programs that read them."""
-    return [
-        {
-            "file": finding.place.file,
-            "line": finding.place.line,
-            "column": finding.place.column,
-            "where": finding.where,
-            "message": finding.message,
-            "hint": finding.hint,
-            "check": finding.check,
-            "level": finding.level,
-            "code": finding.code,
-        }
-        for finding in findings
-    ]
+    flat = ({**msgspec.structs.asdict(finding.place), **msgspec.structs.asdict(finding)} for finding in findings)
+    return [{name: value for name, value in finding.items() if name != "place"} for finding in flat]
 
 
 def suggest(word: str, known: Iterable[str]) -> str:

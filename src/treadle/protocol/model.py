@@ -268,6 +268,11 @@ class Step(Model, frozen=True, kw_only=True):
     keep_done: bool = False
     """Entered again: items that ended well and have not changed are not started anew."""
 
+    @property
+    def input_list(self) -> str:
+        """The field of the input that a map goes over; empty if it goes over something else."""
+        return self.over.removeprefix("in.") if self.over.startswith("in.") else ""
+
 
 class Handler(Model, frozen=True, kw_only=True):
     """A signal that may interrupt an instance at a safe point."""
@@ -483,17 +488,30 @@ def row(graph: Graph, step: str, key: str) -> Rows | None:
     spend tries again after `!gate` and `!invalid`; then the graph's row, `!blocked` and `!store` falling back to
     `!crash`'s; then `!*`.
     """
-    routes = graph.steps[step].routes
+    definition = graph.steps[step]
+    if own := own_row(definition, key):
+        return definition.routes[own]
+    if not key.startswith("!"):
+        return None
+    return (Route(to=step),) if retries_by_default(definition, key) else graph.system.get(system_row(graph, key))
+
+
+def own_row(step: Step, key: str) -> str:
+    """The key of the step's own row for an exit; empty if it has none."""
+    names = (key, tag_of(key), "!*") if key.startswith("!") else (key, tag_of(key))
+    return next((name for name in names if name in step.routes), "")
+
+
+def retries_by_default(step: Step, key: str) -> bool:
+    """Whether a system exit without a row of the step's own leads to the next attempt."""
+    return tag_of(key) in ("!gate", "!invalid") and step.attempts > 1
+
+
+def system_row(graph: Graph, key: str) -> str:
+    """The key of the graph's own row for a system exit; empty if it has none."""
     tag = tag_of(key)
-    rows = routes.get(key) or routes.get(tag)
-    if rows or not key.startswith("!"):
-        return rows
-    if "!*" in routes:
-        return routes["!*"]
-    if tag in ("!gate", "!invalid") and graph.steps[step].attempts > 1:
-        return (Route(to=step),)
     names = (key, tag, "!crash", "!*") if tag in ("!blocked", "!store") else (key, tag, "!*")
-    return next((graph.system[name] for name in names if name in graph.system), None)
+    return next((name for name in names if name in graph.system), "")
 
 
 def exit_keys(protocol: Protocol, step: Step) -> tuple[str, ...]:

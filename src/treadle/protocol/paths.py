@@ -78,7 +78,7 @@ def glob_fault(glob: str) -> tuple[str, str] | None:
     """Return why a glob cannot be part of a write scope, as the end of a sentence, and a hint; None if it can."""
     fault = path_fault(glob.removeprefix("!").translate(_WILD))
     inside = fault.startswith("lies inside")
-    if not fault or (inside and glob.startswith("!")):  # `!.git/**` keeps out what nobody may touch anyway
+    if not fault or (inside and glob.startswith("!")):  # `!.git/**` excludes files that no agent may touch anyway
         return None
     what, _, advice = fault.partition("; ")
     return what, advice or ("remove it" if inside else "name files of the repository, as in 'src/**'")

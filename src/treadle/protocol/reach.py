@@ -9,7 +9,6 @@ from treadle.protocol.model import Protocol, sent_signals
 
 Reach = Mapping[str, frozenset[str]]
 """Graph → those of its steps that a run can come to; a graph that no run comes to is not in it."""
-_GIVEN: Final = "in."
 _NEWS: Final = "child:"
 
 
@@ -21,7 +20,7 @@ def reach(protocol: Protocol, given: Json = None) -> dict[str, frozenset[str]]:
     """
     flows = {name: Flow(protocol, name, graph) for name, graph in protocol.graphs.items()}
     idle = _idle_maps(protocol, given, flows) if isinstance(given, dict) else ()
-    unheard = frozenset[str]() if given is None else _of_deliveries(protocol)
+    unheard = frozenset[str]() if given is None else _delivery_signals(protocol)
     found: dict[str, frozenset[str]] = {}
     todo = [protocol.root]
     while todo:
@@ -44,12 +43,11 @@ def _idle_maps(protocol: Protocol, given: dict[str, Json], flows: Mapping[str, F
     # Where some step starts instances of the root, these have another input than the run.
     if any(site.child == protocol.root for flow in flows.values() for site in flow.sites):
         return ()
-    maps = {name: step for name, step in protocol.graphs[protocol.root].steps.items() if step.kind == "map"}
-    over_input = {name: step.over for name, step in maps.items() if step.over.startswith(_GIVEN)}
-    return [name for name, over in over_input.items() if not given.get(over.removeprefix(_GIVEN))]
+    steps = protocol.graphs[protocol.root].steps
+    return [name for name, step in steps.items() if step.input_list and not given.get(step.input_list)]
 
 
-def _of_deliveries(protocol: Protocol) -> frozenset[str]:
+def _delivery_signals(protocol: Protocol) -> frozenset[str]:
     """Return the signals that only a delivery can send: no graph sends them, and the root answers by a rebase."""
     root = protocol.graphs[protocol.root]
     found = {signal for signal, it in root.handlers.items() if root.steps[it.step].effect == "rebase"}

@@ -43,18 +43,18 @@ def with_shared_templates(protocol: Protocol, library: Mapping[str, str]) -> Pro
     roles = protocol.roles.values()
     wanted = [role.template for role in roles] + [mode.template for role in roles for mode in role.modes.values()]
     wanted += [step.template for graph in protocol.graphs.values() for step in graph.steps.values()]
-    wanted += [name for text in templates.values() for name in _referred(text)]
+    wanted += [name for text in templates.values() for name in _referenced_templates(text)]
     while wanted:
         name = wanted.pop()
         if name not in templates and name in library:
             templates[name] = library[name]
-            wanted += _referred(library[name])
+            wanted += _referenced_templates(library[name])
     ordered = {name: templates[name] for name in sorted(templates)}
     return msgspec.structs.replace(protocol, templates=ordered)
 
 
 @lru_cache(maxsize=1024)
-def _referred(text: str) -> tuple[str, ...]:
+def _referenced_templates(text: str) -> tuple[str, ...]:
     tree = parse_template(text)
     if isinstance(tree, tuple):
         return ()  # the checker points at the line

@@ -5,10 +5,10 @@ the rule.
 from collections import Counter
 from collections.abc import Iterator
 
-from treadle.kernel.advance import AGENTS_POOL, LIMIT_ASK, OUTAGE, is_out, is_stopped
+from treadle.kernel.advance import AGENTS_POOL, LIMIT_ASK, OUTAGE, is_out, is_paused, is_stopped
 from treadle.kernel.commands import Command, RunAgent, RunChecks, RunEffect
 from treadle.kernel.state import Frame, Group, Instance, State
-from treadle.kernel.waits import awaits_go, is_paused, stuck_instances
+from treadle.kernel.waits import awaits_go, stuck_instances
 from treadle.protocol.model import Protocol
 
 _WORK = ("agent", "effect", "check")
@@ -29,10 +29,10 @@ def turn_violations(protocol: Protocol, state: State, commands: tuple[Command, .
     """Return the violations in the commands of one turn, judged by the state after it."""
     counts = Counter((type(command).__name__, command.id) for command in commands)
     twice = [f"command: {name} {id_} was issued {n} times in one turn" for (name, id_), n in counts.items() if n > 1]
-    return twice + [text for command in commands for text in _hasty(protocol, state, command)]
+    return twice + [text for command in commands for text in _premature_start(protocol, state, command)]
 
 
-def _hasty(protocol: Protocol, state: State, command: Command) -> Iterator[str]:
+def _premature_start(protocol: Protocol, state: State, command: Command) -> Iterator[str]:
     """R12, R15: work does not start past a signal that comes before it; a merge not even past one of the same turn."""
     if not isinstance(command, RunAgent | RunEffect | RunChecks) or command.retry or command.id not in state.acts:
         return
@@ -161,10 +161,10 @@ def _frames(protocol: Protocol, state: State, inst: Instance) -> Iterator[str]:
     if _is_forgotten(protocol, state, inst):
         yield f"frames: {inst.id} could start {inst.frames[-1].step} and does not"
     if not is_paused(state, inst):
-        yield from _held_up_by_a_question(protocol, inst)
+        yield from _blocked_by_question(protocol, inst)
 
 
-def _held_up_by_a_question(protocol: Protocol, inst: Instance) -> Iterator[str]:
+def _blocked_by_question(protocol: Protocol, inst: Instance) -> Iterator[str]:
     """R14: a handler that waits for an answer blocks neither a handler that can go on nor others of its class."""
     handlers, above = protocol.graphs[inst.graph].handlers, inst.frames[1:]
     steps = [handlers[frame.signal].step for frame in above]

@@ -25,12 +25,19 @@ from treadle.kernel.events import (
 from treadle.kernel.instances import map_keys
 from treadle.kernel.state import Activity, Instance, State
 from treadle.kernel.waits import awaits_go
-from treadle.protocol.fields import EnumType, OptionalType, RecordType, ScalarType, bare, parse_type
+from treadle.protocol.fields import EnumType, OptionalType, ScalarType, bare, parse_type
 from treadle.protocol.items import Item, Routed
 from treadle.protocol.model import CheckRef, Field, Graph, Protocol, Rows, Step, exit_keys, row, system_keys, tag_of
 from treadle.simulate.scope import Scope
 from treadle.simulate.state_keys import GuardLiteral, Relevance
-from treadle.simulate.values import element_fields, is_derived, is_item_list, routed_fields, with_variant
+from treadle.simulate.values import (
+    element_fields,
+    input_fields,
+    is_derived,
+    is_item_list,
+    routed_exit_fields,
+    with_variant,
+)
 
 # The values of a field that an exhaustive search must try: one for each case that guards, spawns and maps
 # distinguish.
@@ -141,12 +148,9 @@ class Menu:
 
     def inputs(self) -> list[Item]:
         """The inputs that a run may start with."""
-        name, type_ = self._protocol.graphs[self._protocol.root].input
-        inner = bare(parse_type(type_)) if type_ else None
-        if not isinstance(inner, RecordType):
-            return [Item(name, "")]
-        fields = {key: field for key, field in self._protocol.types[inner.name].fields.items() if field.route}
-        return [Item(name, "", values) for values in self._alternatives.combinations("input", fields, False)]
+        graph = self._protocol.graphs[self._protocol.root]
+        inputs = self._alternatives.combinations("input", input_fields(self._protocol, graph), False)
+        return [Item(graph.input[0], "", values) for values in inputs]
 
     def work(self, graph: str, step: str, leaf: bool) -> StepOptions:
         """Return the possible results of a step, in an instance that may have children or (a leaf) may not."""
@@ -178,11 +182,11 @@ class Menu:
         for key in self._scope.menu(at, exit_keys(self._protocol, step)):
             tag = tag_of(key)
             slot = f"{at}.{tag}"
-            matters = routed_fields(self._protocol, tag) or slot in (*relevant.slots, *relevant.present)
+            matters = routed_exit_fields(self._protocol, tag) or slot in (*relevant.slots, *relevant.present)
             gated = self._protocol.checks_of_exit[name][at].get(key) is not None
             rows = row(self._protocol.graphs[name], at, key)
-            told = any(f"last.{at}" in names for names in relevant.live.values())
-            sign = (rows, key if matters or told else "", gated)
+            is_read = any(f"last.{at}" in names for names in relevant.live.values())
+            sign = (rows, key if matters or is_read else "", gated)
             if sign not in seen:
                 seen.append(sign)
                 kept.append(key)
@@ -190,7 +194,7 @@ class Menu:
 
     def _claims(self, name: str, at: str, key: str, leaf: bool, refused: list[VerdictOption]) -> list[ClaimOption]:
         graph = self._protocol.graphs[name]
-        fields = routed_fields(self._protocol, tag_of(key))
+        fields = routed_exit_fields(self._protocol, tag_of(key))
         late = {field: part for field, part in fields.items() if graph.steps[at].kind == "agent" and is_derived(part)}
         now = {field: part for field, part in fields.items() if field not in late}
         checks = self._protocol.checks_of_exit[name][at].get(key)
@@ -315,20 +319,19 @@ class Options:
         return Checked(id="", ts=0, act=id_, results=verdict.results, derived=verdict.derived, fingerprint=print_)
 
     def _of_people(self, state: State, inst: Instance) -> Iterator[PossibleMove]:
-        step = awaits_go(self._protocol, state, inst)
-        if step:
-            yield PossibleMove(Signalled(id="", ts=0, inst=inst.id, name="go", step=step))
+        def signal(name: str, step: str = "", item: str = "") -> PossibleMove:
+            return PossibleMove(Signalled(id="", ts=0, inst=inst.id, name=name, step=step, item=item))
+
+        graph = self._protocol.graphs[inst.graph]
+        if step := awaits_go(self._protocol, state, inst):
+            yield signal("go", step)
         if inst.paused:
-            yield PossibleMove(Signalled(id="", ts=0, inst=inst.id, name="resume"))
-        handlers = self._protocol.graphs[inst.graph].handlers
+            yield signal("resume")
         for name in self._scope.signals:
-            known = name in handlers and all(message.name != name for message in inst.mailbox)
+            known = name in graph.handlers and all(message.name != name for message in inst.mailbox)
             if name == "abort" or (name == "pause" and not inst.paused) or known:
-                yield PossibleMove(Signalled(id="", ts=0, inst=inst.id, name=name))
+                yield signal(name)
         if "go" in self._scope.signals:
-            graph = self._protocol.graphs[inst.graph]
-            for place in sorted(graph.commanded):
-                yield PossibleMove(Signalled(id="", ts=0, inst=inst.id, name="go", step=place))
-            for place in sorted(graph.itemized):
-                for item in map_keys(inst, place, graph.steps[place]):
-                    yield PossibleMove(Signalled(id="", ts=0, inst=inst.id, name="go", step=place, item=item))
+            yield from (signal("go", step) for step in sorted(graph.commanded))
+            for step in sorted(graph.itemized):
+                yield from (signal("go", step, item) for item in map_keys(inst, step, graph.steps[step]))

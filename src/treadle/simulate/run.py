@@ -27,7 +27,7 @@ from treadle.kernel.reduce import outstanding, reduce
 from treadle.kernel.replay import GENESIS, encode_event, fold, link, verify_chain
 from treadle.kernel.state import State, dump_state, load_state
 from treadle.protocol.items import Item, Routed
-from treadle.protocol.model import Protocol, Spawn, tag_of
+from treadle.protocol.model import Protocol, Spawn, own_row, retries_by_default, system_row, tag_of
 from treadle.simulate.invariants import turn_violations, violations
 from treadle.simulate.world import Ledger, Mood, RandomWorld
 
@@ -51,17 +51,12 @@ def exits_taken(before: State, after: State) -> Iterator[tuple[str, str, str]]:
 def row_of(protocol: Protocol, graph: str, step: str, key: str) -> str:
     """Return the row that an exit selects: `graph.step Exit`, or `graph !crash` for a row of the graph."""
     definition = protocol.graphs[graph]
-    routes = definition.steps[step].routes
-    tag = tag_of(key)
-    own = next((name for name in (key, tag) if name in routes), "")
-    if not own and key.startswith("!") and "!*" in routes:
-        own = "!*"
+    own = own_row(definition.steps[step], key)
     if own or not key.startswith("!"):
         return f"{graph}.{step} {own or key}"
-    if tag in ("!gate", "!invalid") and definition.steps[step].attempts > 1:
-        return f"{graph}.{step} {tag}"
-    names = (key, tag, "!crash", "!*") if tag in ("!blocked", "!store") else (key, tag, "!*")
-    return f"{graph} {next((name for name in names if name in definition.system), tag)}"
+    if retries_by_default(definition.steps[step], key):
+        return f"{graph}.{step} {tag_of(key)}"
+    return f"{graph} {system_row(definition, key) or tag_of(key)}"
 
 
 def protocol_rows(protocol: Protocol) -> frozenset[str]:
@@ -214,16 +209,6 @@ def simulate_run(
     An `odd` world also sends the kernel values that Treadle would refuse beforehand.
     """
     return _SimulatedRun(protocol, seed, faults, odd=odd).play(patience)
-
-
-def simulate_runs(
-    protocols: Iterable[Protocol], runs: int, faults: float = 0.3, seed: int = 0, *, odd: bool = False
-) -> list[Summary]:
-    """Simulate `runs` runs of each protocol, with consecutive seeds."""
-    return [
-        summary_of(protocol, [simulate_run(protocol, seed + n, faults, odd=odd) for n in range(runs)])
-        for protocol in protocols
-    ]
 
 
 def summary_of(protocol: Protocol, reports: list[Report]) -> Summary:

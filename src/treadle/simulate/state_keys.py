@@ -29,7 +29,7 @@ class Relevance(NamedTuple):
     """Names that handlers may read as long as signals can come."""
     commands: frozenset[str]
     """Names that may be read as long as a person can send the instance elsewhere."""
-    told: dict[str, frozenset[GuardLiteral]]
+    last_exits: dict[str, frozenset[GuardLiteral]]
     """Step → the last exits that guards distinguish, if they compare them with literals only."""
     bounds: dict[str, tuple[int, int]]
     """Variables that guards compare with numbers, with bounds beyond which their value makes no difference."""
@@ -65,7 +65,7 @@ def relevance(protocol: Protocol, graph: Graph) -> Relevance:
         live=live,
         handlers=frozenset[str]().union(*handled),
         commands=frozenset[str]().union(*sent),
-        told={step: literals for step in graph.steps if (literals := _compared_literals(f"last.{step}", guards))},
+        last_exits={step: literals for step in graph.steps if (literals := _compared_literals(f"last.{step}", guards))},
         bounds={name: bounds for name in graph.vars if (bounds := _bounds(name, guards)) != _FREE},
         slots=tuple(sorted(slots)),
         present=tuple(sorted(command_sources(graph))),
@@ -248,7 +248,7 @@ class Canon:
                 value = inst.spent.get(part)
             elif root == "last":
                 # An exit that no guard knows by name is as good as any other such.
-                value, known = inst.last.get(part), relevant.told.get(part)
+                value, known = inst.last.get(part), relevant.last_exits.get(part)
                 if value is not None and known is not None and value not in known:
                     value = "any other"
             else:

@@ -15,10 +15,14 @@ Value = Callable[[str, Field], Routed]
 """(name, field) → the value that routing sees."""
 
 
-def routed_fields(protocol: Protocol, tag: str) -> dict[str, Field]:
+def routed_exit_fields(protocol: Protocol, tag: str) -> dict[str, Field]:
     """The fields of an exit that guards, spawns and maps may look at."""
     exit_ = protocol.exits.get(tag)
-    return {name: field for name, field in exit_.fields.items() if field.route} if exit_ else {}
+    return _routed(exit_.fields) if exit_ else {}
+
+
+def _routed(fields: dict[str, Field]) -> dict[str, Field]:
+    return {name: field for name, field in fields.items() if field.route}
 
 
 def envelope(protocol: Protocol, key: str, value: Value, derived: bool) -> Envelope:
@@ -26,7 +30,7 @@ def envelope(protocol: Protocol, key: str, value: Value, derived: bool) -> Envel
     tag, _, variant = key.partition(".")
     fields = {
         name: value(name, field)
-        for name, field in routed_fields(protocol, tag).items()
+        for name, field in routed_exit_fields(protocol, tag).items()
         if not (derived and is_derived(field))
     }
     return Envelope(tag, variant, with_variant(protocol, key, fields))
@@ -35,7 +39,9 @@ def envelope(protocol: Protocol, key: str, value: Value, derived: bool) -> Envel
 def derivation(protocol: Protocol, key: str, value: Value) -> dict[str, Routed]:
     """Make the fields that the checks of an agent's claim compute."""
     fields = {
-        name: value(name, field) for name, field in routed_fields(protocol, tag_of(key)).items() if is_derived(field)
+        name: value(name, field)
+        for name, field in routed_exit_fields(protocol, tag_of(key)).items()
+        if is_derived(field)
     }
     return with_variant(protocol, key, fields)
 
@@ -64,18 +70,20 @@ def element_fields(protocol: Protocol, field: Field) -> dict[str, Field] | None:
     inner = bare(parse_type(field.type))
     if not isinstance(inner, ListType) or not isinstance(inner.item, RecordType):
         return None
-    record = protocol.types[inner.item.name]
-    return {name: part for name, part in record.fields.items() if part.route}
+    return _routed(protocol.types[inner.item.name].fields)
+
+
+def input_fields(protocol: Protocol, graph: Graph) -> dict[str, Field]:
+    """The routed fields of a graph's input."""
+    type_ = graph.input[1]
+    inner = bare(parse_type(type_)) if type_ else None
+    return _routed(protocol.types[inner.name].fields) if isinstance(inner, RecordType) else {}
 
 
 def input_item(protocol: Protocol, graph: Graph, value: Value) -> Item:
     """The input of a graph that is run by itself."""
-    name, type_ = graph.input
-    inner = bare(parse_type(type_)) if type_ else None
-    if not isinstance(inner, RecordType):
-        return Item(name, "")
-    fields = protocol.types[inner.name].fields
-    return Item(name, "", {key: value(key, field) for key, field in fields.items() if field.route})
+    fields = input_fields(protocol, graph)
+    return Item(graph.input[0], "", {name: value(name, field) for name, field in fields.items()})
 
 
 _WIDTHS: Final = (0, 1, 1, 1, 2, 2, 3)

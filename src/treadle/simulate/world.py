@@ -6,7 +6,7 @@ A ledger lists the open commands, a responder makes the regular answers, and `Tr
 from collections.abc import Callable, Iterable
 from functools import cache
 from random import Random
-from typing import Final, Literal, NamedTuple, TypeVar, get_args
+from typing import Final, Literal, TypedDict, TypeVar, get_args
 
 from treadle.kernel.advance import LIMIT_ASK, OUTAGE
 from treadle.kernel.commands import (
@@ -59,7 +59,7 @@ class Nearest:
         self._steps = cache(self._distances)
 
     def best(self, graph: str, step: str, keys: Iterable[str], good: bool) -> list[str]:
-        """Those of the keys that lead to an end on the shortest way."""
+        """Return the keys that lead to an end on the shortest way."""
         far = {key: self._key(graph, step, key, self._steps(graph, good), good) for key in keys}
         least = min(far.values())
         return [key for key, distance in far.items() if distance == least]
@@ -179,7 +179,7 @@ Mood = Literal["wild", "kind", "ending"]
 """Wild: any exit. Kind: the shortest way to a good end. Ending: the shortest way to any end."""
 
 
-class Stamp(NamedTuple):
+class Stamp(TypedDict):
     """The id and the time of an event."""
 
     id: str
@@ -204,14 +204,13 @@ class Responder:
         """The next event's id and time."""
         self._count += 1
         self._now += self._random.randrange(2000)
-        return Stamp(f"e{self._count}", self._now)
+        return Stamp(id=f"e{self._count}", ts=self._now)
 
     def start(self) -> RunStarted:
         """The first event of a run."""
         item = input_item(self._protocol, self._protocol.graphs[self._protocol.root], self._values.given)
         level: Literal[0, 1, 2] = self._random.choice((0, 1, 2, 2, 2, 2))
-        id_, ts = self.stamp()
-        return RunStarted(id=id_, ts=ts, run="r", protocol="simulated", input=item, level=level)
+        return RunStarted(**self.stamp(), run="r", protocol="simulated", input=item, level=level)
 
     def answer(self, command: Open) -> Event:
         """One answer that the command may get."""
@@ -226,22 +225,19 @@ class Responder:
             case RunChecks():
                 results = tuple(CheckResult(check.name, True) for check in command.checks)
                 derived = derivation(self._protocol, command.exit, self._values.of)
-                id_, ts = self.stamp()
-                return Checked(id=id_, ts=ts, act=command.id, results=results, derived=derived)
+                return Checked(**self.stamp(), act=command.id, results=results, derived=derived)
             case AskHuman():
                 note = f"text:note {self._random.randrange(9)}" if self._random.random() < 0.3 else ""
                 if command.id in (LIMIT_ASK, OUTAGE):
                     choice = "continue" if self.mood != "ending" and self._random.random() < 0.8 else "abort"
                 else:
                     choice = self._pick(command.graph, command.step, command.choices)
-                id_, ts = self.stamp()
-                return Replied(id=id_, ts=ts, ask=command.id, choice=choice, note_ref=note, actor="somebody")
+                return Replied(**self.stamp(), ask=command.id, choice=choice, note_ref=note, actor="somebody")
 
     def exited(self, command: RunAgent | RunEffect, made: Envelope) -> Event:
         """The end of a job with this claim."""
         usage = Usage(self._random.randrange(9000), self._random.randrange(900), self._random.random())
-        id_, ts = self.stamp()
-        return Exited(id=id_, ts=ts, act=command.id, envelope=made, channel="tool", usage=usage)
+        return Exited(**self.stamp(), act=command.id, envelope=made, channel="tool", usage=usage)
 
     def _pick(self, graph: str, step: str, keys: tuple[str, ...]) -> str:
         if self.mood == "wild" and self._random.random() < self._whims:
@@ -285,8 +281,7 @@ class Trouble:
             case RunChecks():
                 return self._refusal(command)
             case AskHuman():
-                id_, ts = self._responder.stamp()
-                return Replied(id=id_, ts=ts, ask=command.id, choice="whatever")
+                return Replied(**self._responder.stamp(), ask=command.id, choice="whatever")
         return None
 
     def _foreign_exit(self, command: RunAgent | RunEffect) -> Envelope:
@@ -304,22 +299,19 @@ class Trouble:
         missing = self._random.random() < 0.2
         results = tuple(CheckResult(name, name not in failed) for name in names if not (missing and name in failed))
         print_ = self._random.choice(("", "same", "same", "other"))
-        id_, ts = self._responder.stamp()
-        return Checked(id=id_, ts=ts, act=command.id, results=results, fingerprint=print_)
+        return Checked(**self._responder.stamp(), act=command.id, results=results, fingerprint=print_)
 
     def _timer(self, _state: State, ledger: Ledger) -> Event | None:
         timer = self._one_of(sorted(ledger.timers))
         if timer is None:
             return None
-        id_, ts = self._responder.stamp()
-        return TimerFired(id=id_, ts=ts, timer=timer)
+        return TimerFired(**self._responder.stamp(), timer=timer)
 
     def _failure(self, _state: State, ledger: Ledger) -> Event | None:
         job = self._job(ledger)
         if job is None:
             return None
-        id_, ts = self._responder.stamp()
-        return Failed(id=id_, ts=ts, act=job.id, why=self._random.choice(_REASONS), detail_ref="text:lost")
+        return Failed(**self._responder.stamp(), act=job.id, why=self._random.choice(_REASONS), detail_ref="text:lost")
 
     def _outage(self, _state: State, ledger: Ledger) -> Event | None:
         job = self._one_of([job for job in ledger.open.values() if isinstance(job, RunAgent)])
@@ -327,25 +319,24 @@ class Trouble:
             return None
         why = self._random.choice(get_args(Outages))
         wait, grant = self._random.choice((0, 0, 60, 7200)), self._random.choice(("", "step"))
-        id_, ts = self._responder.stamp()
-        return Unavailable(id=id_, ts=ts, act=job.id, why=why, wait=wait, grant=grant if why == "budget" else "")
+        grant = grant if why == "budget" else ""
+        return Unavailable(**self._responder.stamp(), act=job.id, why=why, wait=wait, grant=grant)
 
     def _chatter(self, _state: State, ledger: Ledger) -> Event | None:
         job = self._job(ledger)
         if job is None:
             return None
-        id_, ts = self._responder.stamp()
+        stamp = self._responder.stamp()
         if self._random.random() < 0.5:
-            return Idle(id=id_, ts=ts, act=job.id, idle_s=60)
-        return SessionStarted(id=id_, ts=ts, act=job.id, session=f"session {id_}")
+            return Idle(**stamp, act=job.id, idle_s=60)
+        return SessionStarted(**stamp, act=job.id, session=f"session {stamp['id']}")
 
     def _signal(self, state: State, _ledger: Ledger) -> Event | None:
         """Send a signal from outside to any instance, with or without a handler for it."""
         inst = state.insts[self._random.choice(sorted(state.insts))]
         known = sorted(self._protocol.graphs[inst.graph].handlers)
         name = self._random.choice(["StatusQuery", "Unheard", *known])
-        id_, ts = self._responder.stamp()
-        return Signalled(id=id_, ts=ts, inst=inst.id, name=name, data_ref="text:from outside")
+        return Signalled(**self._responder.stamp(), inst=inst.id, name=name, data_ref="text:from outside")
 
     def _order(self, state: State, _ledger: Ledger) -> Event | None:
         """Make a person's order to pause, resume, redirect or abort a part of the run; seldom all of it."""
@@ -357,8 +348,7 @@ class Trouble:
         step = self._random.choice([*sorted(graph.steps), *sorted(graph.commands)]) if name == "go" else ""
         named = map_keys(inst, step, graph.steps[step]) if step in graph.itemized else ()
         item = self._random.choice((*named, "", "nobody")) if named else ""
-        id_, ts = self._responder.stamp()
-        return Signalled(id=id_, ts=ts, inst=inst.id, name=name, step=step, item=item)
+        return Signalled(**self._responder.stamp(), inst=inst.id, name=name, step=step, item=item)
 
     def _job(self, ledger: Ledger) -> RunAgent | RunEffect | RunChecks | None:
         return self._one_of([job for job in ledger.open.values() if not isinstance(job, AskHuman)])
@@ -425,9 +415,8 @@ class RandomWorld:
         chosen = self._random.choice(waiting)
         if not isinstance(chosen, tuple):
             return self._responder.answer(chosen)
-        id_, ts = self._responder.stamp()
         inst, name, step = chosen
-        return Signalled(id=id_, ts=ts, inst=inst, name=name, step=step)
+        return Signalled(**self._responder.stamp(), inst=inst, name=name, step=step)
 
     def _orders(self, state: State) -> list[tuple[str, str, str]]:
         """Return the orders that the run needs from people to go on: start held steps, resume paused instances."""

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treadle.prompts.foreign import inline
-from treadle.protocol.agent_lines import is_plain, quote_if_needed, quote_json, read_quoted
+from treadle.protocol.agent_lines import quote_if_needed, quote_json, read_quoted
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
 HOSTILE = TEXTS | st.text(st.sampled_from("\n\r\t\x00\x1b|,[]\"'\\→:=*`~ \u2028\u200b\U000e0041ℜaR1"))
@@ -25,8 +25,10 @@ def test_a_quotation_is_one_line_in_which_nothing_is_hidden(text: str) -> None:
 
 @given(HOSTILE, st.sampled_from(["", ",[]", "|"]))
 def test_what_is_plain_stands_as_it_is(text: str, special: str) -> None:
-    assert quote_if_needed(text, special) == (text if is_plain(text, special) else quote_json(text))
-    assert not (is_plain(text, special) and set(special) & set(text))
+    shown = quote_if_needed(text, special)
+    assert shown in (text, quote_json(text))
+    assert shown != text or not set(special) & set(text)
+    assert shown == text or set(text) - set("ab c1") or text != text.strip() or not text
 
 
 def test_what_is_no_quotation() -> None:

@@ -14,7 +14,8 @@ from treadle.protocol.findings import Finding
 from treadle.protocol.load import BUILT_IN, load, load_files, load_source
 from treadle.protocol.model import Graph, Protocol, Route, row
 from treadle.protocol.reading.yaml import Node, read_yaml
-from treadle.protocol.rules.compiler import compile_rules, compile_team, merge_rules, weave
+from treadle.protocol.rules.compiler import compile_rules, compile_team
+from treadle.protocol.rules.overrides import merge_rules, weave
 from treadle.protocol.rules.table import REASONS, read_rules
 
 SMALL = """\
@@ -31,7 +32,7 @@ def table(text: str) -> Node:
 
 
 def compiled(text: str) -> dict[str, Any]:
-    plain: dict[str, Any] = compile_rules(table(text)).plain()
+    plain: dict[str, Any] = compile_rules(read_rules(table(text))).plain()
     return plain
 
 
@@ -62,7 +63,7 @@ def only(graph: Graph, name: str, key: str) -> Route:
 
 def problems(text: str) -> list[str]:
     with pytest.raises(ProtocolError) as caught:
-        compile_rules(table(text))
+        compile_rules(read_rules(table(text)))
     return [str(finding) for finding in caught.value.findings]
 
 
@@ -267,7 +268,7 @@ def test_findings_of_later_stages_point_at_the_row() -> None:
 
 
 def test_every_step_knows_its_row() -> None:
-    rows = compile_rules(table(SMALL)).value
+    rows = compile_rules(read_rules(table(SMALL))).value
     assert isinstance(rows, dict)
     assert {name: rows["steps"].key_place(name).line for name in ("plan", "review", "build", "build-rework")} == {
         "plan": 2,
@@ -318,7 +319,7 @@ def test_a_table_without_team_roles_decides_nothing() -> None:
 
 
 def test_a_team_role_has_its_paths_its_checks_and_the_post_check() -> None:
-    part = compile_team(table(TEAM)).plain()
+    part = compile_team(read_rules(table(TEAM))).plain()
     assert part["roles"] == {
         "back": {"reads": ["docs/{story}.md"], "writes": ["**/*.go"], "hidden": []},
         "look": {"reads": ["b"], "writes": [], "hidden": [".ai/**"]},
@@ -332,13 +333,13 @@ def test_a_team_role_has_its_paths_its_checks_and_the_post_check() -> None:
 
 def test_an_advisory_role_may_go_as_far_as_its_step() -> None:
     # A24
-    loose = compile_team(table(TEAM.replace("gates: build}", "gates: build, advisory: true}"))).plain()
+    loose = compile_team(read_rules(table(TEAM.replace("gates: build}", "gates: build, advisory: true}")))).plain()
     assert loose["roles"]["back"]["writes"] == ["src/**", "**/*.go"]
     assert "owned_files?" in loose["graphs"]["task-back"]["steps"]["work"]["gates"]["task_done"]
 
 
 def test_a_table_without_a_team_adds_nothing() -> None:
-    assert compile_team(table(SMALL)).plain() == {}
+    assert compile_team(read_rules(table(SMALL))).plain() == {}
 
 
 def test_a_part_is_woven_into_what_is_there() -> None:
@@ -543,7 +544,7 @@ def test_a_default_of_either_name_is_replaced_by_the_other() -> None:
     # A11: a project that knows only the short name must not leave two answers
     rules = SMALL.replace("on_fail: {default: build, nfr_missing: plan}", "next_on_fail: build")
     merged = merge_rules(table(rules), table("steps: {build: {on_fail: {default: plan}}}"))
-    assert compile_rules(merged).plain()["steps"]["build"]["routes"]["failing"] == {
+    assert compile_rules(read_rules(merged)).plain()["steps"]["build"]["routes"]["failing"] == {
         "to": "plan",
         "charge": "build-rework",
     }
@@ -558,7 +559,7 @@ def test_nothing_removes_a_step() -> None:
 def test_problems_of_an_override_stand_in_its_file() -> None:
     override = read_yaml("steps:\n  build:\n    on_fail: {default: biuld}\n", ".ai/step-rules.yaml")
     with pytest.raises(ProtocolError) as caught:
-        compile_rules(merge_rules(table(SMALL), override))
+        compile_rules(read_rules(merge_rules(table(SMALL), override)))
     (finding,) = caught.value.findings
     assert isinstance(finding, Finding)
     assert (finding.place.file, finding.place.line, finding.where) == (".ai/step-rules.yaml", 3, "steps.build")
@@ -568,7 +569,7 @@ def test_problems_of_an_override_stand_in_its_file() -> None:
 @pytest.mark.parametrize("override", ["{}", "steps: {}", DEFAULTS], ids=["nothing", "no steps", "itself"])
 def test_an_override_that_says_nothing_new_changes_nothing(override: str) -> None:
     merged = merge_rules(table(DEFAULTS), table(override))
-    assert compile_rules(merged).plain() == compile_rules(table(DEFAULTS)).plain()
+    assert compile_rules(read_rules(merged)).plain() == compile_rules(read_rules(table(DEFAULTS))).plain()
 
 
 # any table at all

@@ -32,7 +32,6 @@ from treadle.protocol.reading.yaml import Node, fail, read_yaml
 
 # The order of an input's items: each may wait for other items, or for the work of an earlier run.
 
-INPUT: Final = "in."
 Before = Callable[[str], str | None]
 """A lookup for a key that no item has. None: unknown; empty: done by an earlier run; else the reason to wait for it."""
 
@@ -51,11 +50,10 @@ def item_orders(protocol: Protocol, graph: Graph) -> Iterator[ItemOrder]:
     name = graph.input[1]
     fields = protocol.types[name].fields if name in protocol.types else {}
     for step in graph.steps.values():
-        over = step.over.removeprefix(INPUT)
-        if step.after and step.over.startswith(INPUT) and over in fields:
-            listed = bare(parse_type(fields[over].type))
+        if step.after and step.input_list in fields:
+            listed = bare(parse_type(fields[step.input_list].type))
             if isinstance(listed, ListType) and isinstance(listed.item, RecordType):
-                yield ItemOrder(name, over, listed.item.name, step.after)
+                yield ItemOrder(name, step.input_list, listed.item.name, step.after)
 
 
 def awaited_keys(value: Json) -> list[str]:
@@ -106,16 +104,15 @@ def idle_problems(protocol: Protocol, value: Json) -> Iterator[ValueProblem]:
     Such a run would end at once. Simulated runs may have such an input.
     """
     graph = protocol.graphs[protocol.root]
-    lists = [step.over for step in graph.steps.values() if step.kind == "map"]
+    lists = [step.input_list for step in graph.steps.values() if step.kind == "map"]
     fields = protocol.types[graph.input[1]].fields if graph.input[1] in protocol.types else {}
-    named = [over.removeprefix(INPUT) for over in lists if over.startswith(INPUT)]
     flow = Flow(protocol, protocol.root, graph)
     has_own_agents = not flow.main.isdisjoint(agents(graph))  # those of its handlers aside
-    if len(named) < len(lists) or has_own_agents:
+    if not all(lists) or has_own_agents:
         return
-    may_be_absent = all(isinstance(parse_type(fields[name].type), OptionalType) for name in named if name in fields)
-    if named and may_be_absent and isinstance(value, dict) and not any(value.get(name) for name in named):
-        yield ValueProblem((), f"there is nothing to do in it; give {' or '.join(named)}")
+    may_be_absent = all(isinstance(parse_type(fields[name].type), OptionalType) for name in lists if name in fields)
+    if lists and may_be_absent and isinstance(value, dict) and not any(value.get(name) for name in lists):
+        yield ValueProblem((), f"there is nothing to do in it; give {' or '.join(lists)}")
 
 
 class _SoundnessWalk:
@@ -135,11 +132,11 @@ class _SoundnessWalk:
                     yield from self.value(item, one, (*path, index))
                 record = self.types[item.name] if isinstance(item, RecordType) else None
                 if record is not None and record.refers:
-                    yield from _misordered(record.key, record.refers, items, path)
+                    yield from _order_problems(record.key, record.refers, items, path)
             case RecordType(name=name), dict(values):
                 yield from self._record(name, values, path)
 
-    def _alike(self, record: str, items: Json, path: ValuePath) -> Iterator[ValueProblem]:
+    def _similar_keys(self, record: str, items: Json, path: ValuePath) -> Iterator[ValueProblem]:
         """Report keys that differ in capitals only: on some machines they would name the same files."""
         key = self.types[record].key if record in self.types else ""
         seen: dict[str, str] = {}
@@ -154,7 +151,7 @@ class _SoundnessWalk:
     def _record(self, name: str, values: Mapping[str, Json], path: ValuePath) -> Iterator[ValueProblem]:
         for field, declared, expr in agent_fields(self.types[name].fields):
             if declared.route == "items":
-                yield from self._alike(record_of(expr), values[field], (*path, field))
+                yield from self._similar_keys(record_of(expr), values[field], (*path, field))
             waiting = field == self.types[name].refers or any(
                 (order.item, order.after) == (name, field) for order in self.orders
             )
@@ -162,15 +159,15 @@ class _SoundnessWalk:
                 needed = bare(expr) if field == self.types[name].key else expr
                 yield from self.value(needed, values[field], (*path, field))
         for order in self.orders:
-            # What a record says of itself is looked at wherever it is listed, and not told twice.
+            # `value` checks the order that a record itself declares (`refers`) in every list; report it once.
             known = self.types[order.item].refers == order.after
             items = values.get(order.field) if order.record == name and not known else None
             if isinstance(items, list):
                 key, place = self.types[order.item].key, (*path, order.field)
-                yield from _misordered(key, order.after, items, place, _DONE, self._before)
+                yield from _order_problems(key, order.after, items, place, _DONE, self._before)
 
 
-def _misordered(
+def _order_problems(
     key: str, after: str, items: list[Json], path: ValuePath, advice: str = "", before: Before | None = None
 ) -> Iterator[ValueProblem]:
     known = {index: item for index, item in enumerate(items) if isinstance(item, dict) and item.get(key) is not None}
@@ -227,11 +224,11 @@ def load_input(
     expr = parse_type(type_)
     root = bare(expr)
     record = protocol.types[root.name] if isinstance(root, RecordType) else None
-    document = _document(text.removeprefix("\ufeff"), filename, record)
+    document, findings = _document(text.removeprefix("\ufeff"), filename, record)
     reading = ValueReader(protocol.types, ids=True, most=MAX_FINDINGS, places=places)
-    value = reading.value(expr, document.node.plain(), ())
+    value = reading.value(expr, document.plain(), ())
     problems = [*reading.problems, *idle_problems(protocol, value), *soundness_problems(protocol, expr, value, before)]
-    findings = [*document.findings, *(_finding(document.node, problem) for problem in problems)]
+    findings += [_finding(document, problem) for problem in problems]
     if findings:
         findings = sorted(findings, key=lambda finding: finding.place)[:MAX_FINDINGS]
         message = f"{filename} is not the input that {protocol.name} asks for"
@@ -243,19 +240,13 @@ def load_input(
     return Input(name, value, Item(name if key is None else str(key), ref_of(value), fields))
 
 
-class _Document(NamedTuple):
-    """A file as a tree, and the problems of a file that could be read."""
-
-    node: Node
-    findings: tuple[Finding, ...] = ()
-
-
-def _document(text: str, filename: str, record: Record | None) -> _Document:
+def _document(text: str, filename: str, record: Record | None) -> tuple[Node, list[Finding]]:
+    """Read a file as a tree; return it with the problem of the text below its front matter, if there is one."""
     if len(text) > MAX_TEXT:
         message = f"the file has {len(text)} characters, the limit is {MAX_TEXT}"
         fail(Place(filename), message, "shorten it", code="spec.invalid")
     if not filename.lower().endswith(_MARKDOWN):
-        return _Document(read_yaml(text, filename))
+        return read_yaml(text, filename), []
 
     match = _FRONT.match(text)
     if match is None and _OPENING.match(text):
@@ -266,12 +257,12 @@ def _document(text: str, filename: str, record: Record | None) -> _Document:
     # The opening line becomes an empty one, so that the lines of the front matter keep their numbers.
     node = read_yaml("\n" + front, filename) if front.strip() else Node({}, Place(filename, 1, 1))
     if not below.strip():
-        return _Document(node)
+        return node, []
     line = text.count("\n", 0, len(text) - len(below.lstrip())) + 1
     return _with_body(node, below.strip(), Place(filename, line, 1), record)
 
 
-def _with_body(node: Node, body: str, place: Place, record: Record | None) -> _Document:
+def _with_body(node: Node, body: str, place: Place, record: Record | None) -> tuple[Node, list[Finding]]:
     """The text below the front matter is the description; it is never dropped silently."""
     if not isinstance(node.value, dict):
         hint = "write `name: value` lines between the --- lines"
@@ -279,11 +270,11 @@ def _with_body(node: Node, body: str, place: Place, record: Record | None) -> _D
     field = record.fields.get(_BODY) if record else None
     if field is None or field.by != "agent":
         message, hint = f"there is no field '{_BODY}' that this text could be", "move it into the front matter"
-        return _Document(node, (Finding(place, "", message, hint, code="spec.invalid"),))
-    if given := next((name for name in (_BODY, *field.also) if name in node.value), ""):
+    elif given := next((name for name in (_BODY, *field.also) if name in node.value), ""):
         message, hint = f"'{given}' stands in the front matter already", "keep one of the two"
-        return _Document(node, (Finding(place, "", message, hint, code="spec.invalid"),))
-    return _Document(Node({**node.value, _BODY: Node(body, place)}, node.place, {**node.keys, _BODY: place}))
+    else:
+        return node.with_entry(_BODY, Node(body, place)), []
+    return node, [Finding(place, "", message, hint, code="spec.invalid")]
 
 
 def _finding(node: Node, problem: ValueProblem) -> Finding:

@@ -9,13 +9,12 @@ import msgspec
 from treadle.errors import ProtocolError
 from treadle.protocol.checks.names import unknown_besides
 from treadle.protocol.findings import Finding, Place
-from treadle.protocol.model import Graph, Protocol, Route, Rows, Step, row, system_keys, tag_of
+from treadle.protocol.model import Graph, Protocol, Route, Rows, Step, own_row, row, system_keys, system_row, tag_of
 from treadle.protocol.reading import overlay
-from treadle.protocol.reading.fragments import FragmentLibrary, expand, with_entry, without
+from treadle.protocol.reading.fragments import FragmentLibrary, expand
 from treadle.protocol.reading.parse import parse
 from treadle.protocol.reading.part import Log, Part, quote_name
 from treadle.protocol.reading.yaml import Node, fail, read_yaml
-from treadle.protocol.rules.compiler import weave
 from treadle.protocol.rules.overrides import apply_rules, blame_rules
 from treadle.protocol.templates import with_shared_templates
 
@@ -142,14 +141,13 @@ class _Cloner:
         refined = [key for key in self.graph.system if "." in key and tag_of(key) in happen]
         found = {}
         for key in (*happen, *refined):
-            if key in step.routes or tag_of(key) in step.routes or "!*" in step.routes:
+            if own_row(step, key):
                 continue
             rows = row(self.graph, name, key)
             if rows and _lead_to(rows, self.gates):
                 found[key] = self._rows(rows, name)
                 # A finding about this row points at the graph's row that it was copied from.
-                source = next((one for one in (key, tag_of(key), "!crash", "!*") if one in self.graph.system), "")
-                place = nearest(self.log.places, f"{self.path}.system.{source}")
+                place = nearest(self.log.places, f"{self.path}.system.{system_row(self.graph, key)}")
                 self.log.places[f"{self.path}.steps.{name}.routes.{key}"] = place
         return found
 
@@ -261,18 +259,18 @@ class Loaded(msgspec.Struct, frozen=True):
 def assemble(files: Files, sources: Sources = ALONE, changes: Changes = UNCHANGED) -> Loaded:
     """Build the protocol; everything that is wrong with it is raised together as one `ProtocolError`."""
     log = Log()
-    _locate(sources.fragments.shown, log)
-    tree, templates = _based(files, sources, changes.rules, log, (files.shown,))
+    _remember_places(sources.fragments.shown, log)
+    tree, templates = _base_tree(files, sources, changes.rules, log, (files.shown,))
     log.settle(files.show(MAIN))
     for patch in changes.overlays:
         tree = overlay.apply(tree, patch, log)
-    if isinstance(tree.value, dict) and "step_rules" in tree.value:
+    if "step_rules" in tree.entries:
         hint = "change the steps themselves, or the project's table of step rules"
         log.add(tree.key_place("step_rules"), "step_rules", "step rules are compiled before overlays apply", hint)
     tree = expand(tree, sources.fragments, log)
     log.settle(files.show(MAIN))
     log.places[""] = Place(tree.place.file, 1, 1)
-    _locate(changes.shown, log)
+    _remember_places(changes.shown, log)
     protocol = with_shared_templates(parse(tree, {**templates, **changes.templates}, log), sources.fragments.templates)
     runnable = with_clones(protocol, log)
     if files.name and files.name != protocol.name:
@@ -294,7 +292,7 @@ def load_files(texts: Mapping[str, str]) -> Protocol:
     return assemble(Files(dict(texts))).protocol
 
 
-def _based(
+def _base_tree(
     files: Files, sources: Sources, rules: Node | None, log: Log, chain: tuple[str, ...]
 ) -> tuple[Node, dict[str, str]]:
     """The tree without includes and rules; a folder that extends another is an overlay with templates of its own."""
@@ -304,9 +302,9 @@ def _based(
         fail(tree.place, "a protocol is a mapping", hint, code="protocol.malformed")
     own = files.templates()
     shown = {path: files.show(TEMPLATES + path) for path in own}
-    if "extends" not in tree.value:
-        tree = _ruled(expand(tree, sources.fragments, log), files, rules, log)
-        _locate(shown, log)
+    if "extends" not in tree.entries:
+        tree = _apply_step_rules(expand(tree, sources.fragments, log), files, rules, log)
+        _remember_places(shown, log)
         return tree, own
     wanted = overlay.extends(tree, log)
     log.settle(files.show(MAIN))
@@ -318,13 +316,13 @@ def _based(
     if other.shown in chain:
         circle = [folder.rpartition("/")[2] for folder in (*chain, other.shown)]
         fail(wanted.place, *extends_itself(circle), code="protocol.malformed")
-    base, templates = _based(other, beside, rules, log, (*chain, other.shown))
+    base, templates = _base_tree(other, beside, rules, log, (*chain, other.shown))
     tree = overlay.apply(base, tree, log)
-    _locate(shown, log)
+    _remember_places(shown, log)
     return tree, {**templates, **own}
 
 
-def _locate(templates: Mapping[str, str], log: Log) -> None:
+def _remember_places(templates: Mapping[str, str], log: Log) -> None:
     """Remember the files of templates; later ones are nearer to the project and replace earlier ones."""
     log.places |= {f"templates.{path}": Place(file) for path, file in templates.items()}
 
@@ -347,7 +345,7 @@ def _refuse_other_name(files: Files, changes: Changes, name: str, log: Log) -> N
     log.add(place if place.file == main else Place(main, 1, 1), "protocol", message, hint)
 
 
-def _ruled(tree: Node, files: Files, rules: Node | None, log: Log) -> Node:
+def _apply_step_rules(tree: Node, files: Files, rules: Node | None, log: Log) -> Node:
     """Compile a table of step rules into the graph that `step_rules` names."""
     part = Part(tree, "the protocol", "", log).get("step_rules")
     if part is None:
@@ -356,8 +354,7 @@ def _ruled(tree: Node, files: Files, rules: Node | None, log: Log) -> Node:
         return tree
     part.known("file", "graph")
     graph, path = part.name_of("graph"), part.text("file")
-    graphs = tree.value["graphs"] if isinstance(tree.value, dict) and "graphs" in tree.value else None
-    if graphs is None or not isinstance(graphs.value, dict) or graph not in graphs.value:
+    if graph not in tree.at("graphs").entries:
         part.problem(f"unknown graph {quote_name(graph)}", "write {file: step-rules.yaml, graph: NAME}")
         return tree
     if path not in files.texts:
@@ -365,9 +362,7 @@ def _ruled(tree: Node, files: Files, rules: Node | None, log: Log) -> Node:
         part.problem(message, "write {file: step-rules.yaml, …}")
         return tree
     try:
-        applied = apply_rules(graphs.value[graph], files.tree(path), rules, f"graphs.{graph}", log)
-        ruled = without(with_entry(tree, "graphs", with_entry(graphs, graph, applied.graph)), "step_rules")
-        return weave(ruled, applied.team)
+        return apply_rules(tree.without("step_rules"), graph, files.tree(path), rules, log)
     except ProtocolError as error:
         log.take(error)
         return tree

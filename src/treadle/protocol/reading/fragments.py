@@ -113,18 +113,18 @@ def expand(tree: Node, library: FragmentLibrary, log: Log) -> Node:
         pieces += added
         if any(piece.graph for piece in added):
             log.add(place, "include", f"the fragment {quote_name(name)} has a graph part", "include it in a graph")
-    result = without(tree, "include")
+    result = tree.without("include")
     graphs = top.get("graphs")
     if graphs is not None and isinstance(graphs.node.value, dict):
         expanded = {}
         for graph, part in graphs.entries():
-            expanded[graph] = without(part.node, "include")
+            expanded[graph] = part.node.without("include")
             for name, args, place in _references(part.get("include")):
                 for piece in includer.pieces(name, args, place, ()):
                     pieces.append(piece)
                     if piece.graph is not None:
                         expanded[graph] = _unite_parts(expanded[graph], piece.graph, GRAPH_PARTS, part.path, log)
-        result = with_entry(result, "graphs", Node(expanded, graphs.node.place, graphs.node.keys))
+        result = result.with_entry("graphs", Node(expanded, graphs.node.place, graphs.node.keys))
     for piece in pieces:
         result = _unite_parts(result, piece.top, TOP_PARTS, "", log)
     return result
@@ -207,8 +207,8 @@ def _unite_parts(base: Node, addition: Node, parts: Collection[str], path: str, 
         entry = Part(addition, key, path, log).get(key)
         if entry is None or entry.node.value is None:
             continue
-        own = base.value.get(key) if isinstance(base.value, dict) else None
-        base = with_entry(base, key, unite(own, _mapping(entry.node), f"{path}.{key}".lstrip("."), log))
+        own = base.entries.get(key)
+        base = base.with_entry(key, unite(own, _mapping(entry.node), f"{path}.{key}".lstrip("."), log))
     return base
 
 
@@ -238,17 +238,3 @@ def _mapping(node: Node) -> Node:
     items = (item for item in node.value if isinstance(item.value, str) and NAME.fullmatch(item.value))
     names = {str(item.value): item.place for item in items}
     return Node({name: Node(None, place) for name, place in names.items()}, node.place, names)
-
-
-def with_entry(node: Node, key: str, value: Node) -> Node:
-    """The mapping with this entry."""
-    entries = {**(node.value if isinstance(node.value, dict) else {}), key: value}
-    return Node(entries, node.place, {key: value.place, **node.keys})
-
-
-def without(node: Node, key: str) -> Node:
-    """The mapping without this key."""
-    if not isinstance(node.value, dict) or key not in node.value:
-        return node
-    entries = {name: value for name, value in node.value.items() if name != key}
-    return Node(entries, node.place, {name: place for name, place in node.keys.items() if name != key})

@@ -55,12 +55,19 @@ def checks(part: Part) -> tuple[CheckRef, ...]:
                 item.problem("a check without a name", "write {check: name, arg: …}")
             continue
         for word in item.as_text().split():
-            if match := _CHECK.fullmatch(word):
-                advisory = bool(match["mark"] or match["late"])
-                found.append(CheckRef(name=match["name"], arg=match["arg"] or "", advisory=advisory))
+            if ref := check_ref(word):
+                found.append(ref)
             else:
                 item.problem(f"{quote_name(word)} is not a check", "write name, name? or name:argument")
     return tuple(found)
+
+
+def check_ref(word: str) -> CheckRef | None:
+    """`name`, `name?` for advice, `name:argument`; None if the word is none of these."""
+    match = _CHECK.fullmatch(word)
+    if match is None:
+        return None
+    return CheckRef(name=match["name"], arg=match["arg"] or "", advisory=bool(match["mark"] or match["late"]))
 
 
 def check_words(refs: tuple[CheckRef, ...]) -> str | None:

@@ -4,7 +4,6 @@ import re
 from typing import Final, NamedTuple
 
 from treadle.protocol.findings import Place, suggest
-from treadle.protocol.reading.fragments import without
 from treadle.protocol.reading.parse import EXIT_KEYS, RECORD_KEYS
 from treadle.protocol.reading.part import Log, quote_name
 from treadle.protocol.reading.yaml import Node
@@ -47,7 +46,7 @@ class Extends(NamedTuple):
 
 def extends(overlay: Node, log: Log) -> Extends | None:
     """Read `extends: NAME` or `NAME@VERSION`."""
-    entry = overlay.value.get("extends") if isinstance(overlay.value, dict) else None
+    entry = overlay.entries.get("extends")
     match = _EXTENDS.fullmatch(entry.value) if entry and isinstance(entry.value, str) else None
     if match is None:
         place = entry.place if entry else overlay.place
@@ -69,12 +68,12 @@ def apply(base: Node, overlay: Node, log: Log) -> Node:
         hint = f"check it against {name} {version}, then write `extends: {name}@{version}`"
         log.add(wanted.place, "extends", f"this overlay is for {name} {wanted.version}, and this is {version}", hint)
         return base
-    return _merge(base, without(overlay, "extends"), (), log)
+    return _merge(base, overlay.without("extends"), (), log)
 
 
 def _text(node: Node, key: str, default: str) -> str:
-    entry = node.value.get(key) if isinstance(node.value, dict) else None
-    return entry.value if entry and isinstance(entry.value, str) else default
+    value = node.at(key).value
+    return value if isinstance(value, str) else default
 
 
 def _merge(base: Node, patch: Node, path: tuple[str, ...], log: Log) -> Node:

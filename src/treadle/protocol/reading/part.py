@@ -63,15 +63,14 @@ class Log:
         self.findings += [finding for finding in error.findings if isinstance(finding, Finding)]
         self.misread.append("")
 
-    def settle(self, name: str, code: str = "protocol.malformed") -> None:
+    def settle(self, name: str) -> None:
         """Raise everything that was noted, if anything was; where it is all in one file, that is the one at fault."""
         if self.findings:
             findings = tuple(sorted(dict.fromkeys(self.findings), key=lambda finding: finding.place))
             files = {finding.place.file for finding in findings}
             count = "one problem" if len(findings) == 1 else f"{len(findings)} problems"
-            raise ProtocolError(
-                f"{name if len(files) > 1 else files.pop()} cannot be loaded: {count}", findings, code=code
-            )
+            message = f"{name if len(files) > 1 else files.pop()} cannot be loaded: {count}"
+            raise ProtocolError(message, findings, code="protocol.malformed")
 
 
 def where(path: str) -> str:
@@ -124,14 +123,12 @@ class Part(msgspec.Struct, frozen=True):
 
     def get(self, key: str) -> "Part | None":
         """The entry under a key, if there is one."""
-        present = isinstance(self.node.value, dict) and key in self.node.value
-        return self._entry(key) if present else None
+        return self._entry(key) if key in self.node.entries else None
 
     def _entry(self, key: str) -> "Part":
-        assert isinstance(self.node.value, dict)
         path = f"{self.path}.{key}" if self.path else key
         self.log.places[path] = self.node.key_place(key)
-        return Part(self.node.value[key], key, path, self.log)
+        return Part(self.node.entries[key], key, path, self.log)
 
     def known(self, *keys: str) -> None:
         """Note every key that is not one of these."""
@@ -293,9 +290,10 @@ class Part(msgspec.Struct, frozen=True):
         """The value as texts: a list, or a single one."""
         return tuple(part.as_text() for part in self.items())
 
-    def as_texts_by_name(self) -> dict[str, str]:
-        """The value as a mapping of texts."""
-        return {name: entry.as_text() for name, entry in self.entries()}
+
+def mapping_of(read: Reader, rule: re.Pattern[str] | None = None) -> Reader:
+    """A reader of mappings with values of one kind, under names by a rule."""
+    return lambda part: {name: read(entry) for name, entry in part.entries(rule)}
 
 
 _READERS: Final[dict[Any, Reader]] = {
@@ -303,7 +301,7 @@ _READERS: Final[dict[Any, Reader]] = {
     bool: Part.as_flag,
     int: Part.as_whole,
     tuple[str, ...]: Part.as_texts,
-    dict[str, str]: Part.as_texts_by_name,
+    dict[str, str]: mapping_of(Part.as_text),
 }
 
 
@@ -321,8 +319,3 @@ def name_by(rule: re.Pattern[str]) -> Reader:
 def names_by(rule: re.Pattern[str]) -> Reader:
     """A reader of several names by a rule."""
     return partial(Part.as_words, rule=rule)
-
-
-def mapping_of(read: Reader, rule: re.Pattern[str] | None = None) -> Reader:
-    """A reader of mappings with values of one kind, under names by a rule."""
-    return lambda part: {name: read(entry) for name, entry in part.entries(rule)}

@@ -46,6 +46,29 @@ class Node(msgspec.Struct, frozen=True):
     place: Place
     keys: dict[str, Place] = {}
 
+    @property
+    def entries(self) -> "dict[str, Node]":
+        """The entries of a mapping; none of anything else."""
+        return self.value if isinstance(self.value, dict) else {}
+
+    def at(self, *keys: str) -> "Node":
+        """The value under a path of keys; null where there is none."""
+        node = self
+        for key in keys:
+            node = node.entries.get(key) or Node(None, node.place)
+        return node
+
+    def with_entry(self, key: str, node: "Node") -> "Node":
+        """The mapping with this entry."""
+        return Node({**self.entries, key: node}, self.place, {key: node.place, **self.keys})
+
+    def without(self, key: str) -> "Node":
+        """The mapping without this key."""
+        if key not in self.entries:
+            return self
+        entries = {name: node for name, node in self.entries.items() if name != key}
+        return Node(entries, self.place, {name: place for name, place in self.keys.items() if name != key})
+
     def plain(self) -> Any:
         """The value without places."""
         if isinstance(self.value, dict):

@@ -6,15 +6,14 @@ back charges a budget (A7), and every stop of a step leads to a person (A5). Eve
 loader.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from treadle.protocol.findings import Place, suggest
+from treadle.protocol.findings import Place
 from treadle.protocol.model import CheckRef
 from treadle.protocol.reading.notation import checks
-from treadle.protocol.reading.part import Log, Part, quote_name
-from treadle.protocol.reading.yaml import Node, fail
-from treadle.protocol.rules import questions
+from treadle.protocol.reading.part import Log, Part
+from treadle.protocol.reading.yaml import Node
 from treadle.protocol.rules.table import (
     CONFIRM,
     DONE,
@@ -26,7 +25,6 @@ from treadle.protocol.rules.table import (
     RuleTable,
     StepRule,
     TeamRole,
-    read_rules,
 )
 from treadle.protocol.vocabulary import RECORDS, REQUIRED
 
@@ -59,7 +57,7 @@ def scope_checks(writes: tuple[str, ...], gates: Node | None, *scopes: str) -> l
 
 
 def rule_scope_checks(rule: StepRule) -> list[str]:
-    """Those of a pass of this row."""
+    """Return the checks that the write scope of a row implies for its pass."""
     return scope_checks((*rule.writes, *rule.amends), rule.gates.get("pass"), "scope")
 
 
@@ -106,15 +104,14 @@ def list_gates(gates: Node | None) -> list[Node]:
 # Teams in the table: the stories that get one, and the paths that each role may read, write and see.
 
 
-def compile_team(rules: Node) -> Node:
+def compile_team(table: RuleTable) -> Node:
     """The part of a protocol that `team_roles` stand for: each role's paths, and the checks of graph `task-ROLE`."""
-    table = read_rules(rules)
     teamed = table.teamed
     if teamed is None:
-        return placed_tree({}, rules.place)
+        return placed_tree({}, table.place)
     roles = {name: _role(role, table, teamed) for name, role in teamed.team.items()}
     graphs = {f"task-{name}": _task(role, teamed) for name, role in teamed.team.items()}
-    return placed_tree({"roles": roles, "graphs": graphs}, rules.place)
+    return placed_tree({"roles": roles, "graphs": graphs}, table.place)
 
 
 def team_guard(table: RuleTable) -> str:
@@ -163,12 +160,12 @@ _FAILING: Final = "failing"
 _PASSED: Final = "Passed"
 
 
-def compile_rules(rules: Node, start: str = "") -> Node:
+def compile_rules(table: RuleTable, start: str = "") -> Node:
     """Return the part of a graph that the table stands for: steps, budgets, variables and system rows.
 
     `own` holds its additions to the graph's own steps, and `start` the question before the first row, if there is one.
     """
-    return _TableCompiler(read_rules(rules)).graph(start)
+    return _TableCompiler(table).graph(start)
 
 
 class _TableCompiler:
@@ -183,11 +180,11 @@ class _TableCompiler:
 
     def graph(self, start: str) -> Node:
         rules = self.table.steps.values()
-        steps = {rule.name: self._ask(rule) if rule.human else self._work(rule) for rule in rules}
+        steps = {rule.name: self._ask(rule) if rule.human else self._agent_step(rule) for rule in rules}
         steps |= {effect.name: self._effect(effect) for effect in self.table.effects.values()}
-        self._lead()
+        self._route_team()
         first = self._entry(start)
-        steps |= self.asks | {STUCK: questions.stuck()}
+        steps |= self.asks | {STUCK: _stuck()}
         # The graph's own steps that the table adds to.
         others = [name for name in dict.fromkeys((*self.own, *self.arrivals)) if name not in steps and name[0] != "@"]
         parts = {
@@ -195,12 +192,12 @@ class _TableCompiler:
             "vars": {TEAM: False} if self.table.has_team else {},
             "budgets": self.budgets,
             "system": {"!*": STUCK},
-            "steps": self._placed({name: self._delivered(name, step) for name, step in steps.items()}),
-            "own": {name: self._delivered(name, self.own.get(name, {})) for name in others},
+            "steps": self._place_steps({name: self._with_needs(name, step) for name, step in steps.items()}),
+            "own": {name: self._with_needs(name, self.own.get(name, {})) for name in others},
         }
         return placed_tree({key: part for key, part in parts.items() if part}, self.table.place)
 
-    def _placed(self, steps: dict[str, dict[str, Any]]) -> Node:
+    def _place_steps(self, steps: dict[str, dict[str, Any]]) -> Node:
         """Return the steps, each key at the place of the row's key it was made from, for the lines of findings."""
         rows = self.table.steps | self.table.effects
         placed, places = {}, {}
@@ -215,8 +212,8 @@ class _TableCompiler:
 
     # steps
 
-    def _work(self, rule: StepRule) -> dict[str, Any]:
-        routes = {rule.pass_exit: self._passed(rule), **self._failed(rule), **self._refused(rule)}
+    def _agent_step(self, rule: StepRule) -> dict[str, Any]:
+        routes = {rule.pass_exit: self._pass_rows(rule), **self._failure_rows(rule), **self._refusal_rows(rule)}
         routes[NEEDS_HUMAN] = self._halt(rule)
         routes |= self._skip(rule) if rule.skippable else {}
         # It may add stubs where the step that replaces them may write.
@@ -238,7 +235,7 @@ class _TableCompiler:
         }
 
     def _ask(self, rule: StepRule) -> dict[str, Any]:
-        return questions.review(rule, self._onward(rule), *self._rejections(rule))
+        return _review(rule, self._onward(rule), *self._rejections(rule))
 
     def _effect(self, effect: Effect) -> dict[str, Any]:
         rule = self.table.steps[effect.after]
@@ -247,14 +244,19 @@ class _TableCompiler:
             self._arrive(target, f"{effect.name}.{effect.exit}")
         return {**effect.copied, "row": rule.name, "exits": [effect.exit], "routes": {effect.exit: self._onward(rule)}}
 
-    def _lead(self) -> None:
+    def _route_team(self) -> None:
         """Route a team's reasons as its row routes them, and a team's pass as the row's pass."""
         teamed, table = self.table.teamed, self.table
         if teamed and table.has_team and table.team_rework:
-            rows = {_reasoned(_FAILING, reason): self._sent(to, teamed) for reason, to in teamed.fails.items()}
+            rows = {
+                _exit_key(_FAILING, reason): self._back(to, teamed, f"{table.team}.{_FAILING}", table.team_rework)
+                for reason, to in teamed.fails.items()
+            }
             self.own[table.team] = {"routes": rows}
         if teamed and table.has_team and table.team_passes:
-            self.own[table.team_passes] = {"routes": {_PASSED: self._ahead(teamed, f"{table.team_passes}.{_PASSED}")}}
+            self.own[table.team_passes] = {
+                "routes": {_PASSED: self._next_target(teamed, f"{table.team_passes}.{_PASSED}")}
+            }
 
     # routes
 
@@ -264,7 +266,7 @@ class _TableCompiler:
         rule = teamed if teamed and step == self.table.team else self.table.steps.get(step)
         if rule is None or not rule.confirmed or asked:
             return step
-        self.asks[CONFIRM + step] = questions.confirmation(rule, step, *self._rejections(rule))
+        self.asks[CONFIRM + step] = _confirmation(rule, step, *self._rejections(rule))
         return CONFIRM + step
 
     def _rejections(self, rule: StepRule) -> tuple[dict[str, str], dict[str, Any]]:
@@ -275,16 +277,16 @@ class _TableCompiler:
             if rule.human or to.value != rule.name
         }
         helps = {reason: f"{REASONS.get(reason, 'not like this')}: back to {to.value}" for reason, to in rows.items()}
-        return helps, {choice: self._goto(to) for choice, to in rows.items()}
+        return helps, {choice: self._step(to) for choice, to in rows.items()}
 
-    def _passed(self, rule: StepRule) -> Any:
-        rows = self._ahead(rule, f"{rule.name}.{rule.pass_exit}")
+    def _pass_rows(self, rule: StepRule) -> Any:
+        rows = self._next_target(rule, f"{rule.name}.{rule.pass_exit}")
         if self.table.has_team and rule.name == self.table.sized_by:
             sets = {"sets": {TEAM: team_guard(self.table)}}
             rows = [{**row, **sets} for row in rows] if isinstance(rows, list) else {"to": rows, **sets}
         return rows
 
-    def _ahead(self, rule: StepRule, slot: str) -> Any:
+    def _next_target(self, rule: StepRule, slot: str) -> Any:
         """Return the target after a row, the effect behind it or the next row, and deliver the pass to it."""
         effect = next((one.name for one in self.table.effects.values() if one.after == rule.name), None)
         for target in [effect] if effect else self._targets(rule):
@@ -294,7 +296,7 @@ class _TableCompiler:
     def _onward(self, rule: StepRule) -> Any:
         """Return the target of a pass; a team replaces the step it works on (A18)."""
         *team, step = self._targets(rule)
-        return [{"to": team[0], "when": TEAM}, {"to": step}] if team else placed_tree(step, rule.passes.place)
+        return [{"to": team[0], "when": TEAM}, {"to": step}] if team else Node(step, rule.passes.place)
 
     def _targets(self, rule: StepRule) -> list[str]:
         step = str(rule.passes.value)
@@ -303,55 +305,53 @@ class _TableCompiler:
             return [self._entry(name, rule.human) for name in (self.table.team, step)]
         return [self.table.done if step == DONE else self._entry(step, rule.human)]
 
-    def _failed(self, rule: StepRule) -> dict[str, Any]:
+    def _failure_rows(self, rule: StepRule) -> dict[str, Any]:
         """A6: reasons first, only `@self` counts attempts. A7: other steps charge a budget unless a person is there."""
         rows, back = {}, {}
         for reason, to in rule.fails.items():
-            key = _reasoned(rule.fail_exit, reason)
-            rows[key] = self._goto(to, rule)
+            key = _exit_key(rule.fail_exit, reason)
+            rows[key] = self._failure_target(to, rule)
             if isinstance(rows[key], dict):
                 back[str(to.value)] = rows[key]["to"]
         if back:
             self._rework(rule, back)
         return rows
 
-    def _refused(self, rule: StepRule) -> dict[str, Any]:
+    def _refusal_rows(self, rule: StepRule) -> dict[str, Any]:
         """Route a refused pass as a failure where another step has to repair the cause (`fails_by`)."""
         there, default = enforced_checks(rule), rule.fails["default"]
         named = [name for name in rule.fails_by if name in there]
         if not named or default.value == rule.name:
             return {}
-        row = self._goto(default, rule)
+        row = self._failure_target(default, rule)
         for step in (self._entry(str(default.value)), *([f"{rule.name}{REWORK}"] if isinstance(row, dict) else ())):
             self._arrive(step, _REFUSED[0])
-        # Whoever wrote what it may not has only itself to blame for what else is found.
+        # A step that wrote outside its scope repairs that first: its other findings may follow from it.
         again = "@self" if rule.attempts > 1 else self._halt(rule)
         own = {f"!gate.{name}": again for name in ("scope", "readonly") if name in there}
         return own | {f"!gate.{name}": row for name in named}
 
-    def _goto(self, to: Node, rule: StepRule | None = None) -> Any:
-        """Return the target of a row; deliver an executor's failure there, and charge a way to another executor."""
-        step = self.table.done if to.value == DONE else str(to.value)
-        if rule is None:
-            return placed_tree(step, to.place)
-        return self._back(step, to.place, rule, f"{rule.name}.{rule.fail_exit}", f"{rule.name}{REWORK}")
+    def _step(self, to: Node) -> Node:
+        """The step that a row leads to; the graph's own one in place of `done`."""
+        return Node(self.table.done, to.place) if to.value == DONE else to
 
-    def _sent(self, to: Node, teamed: StepRule) -> Any:
-        """Where a reason of the lead leads."""
-        step = self.table.done if to.value == DONE else str(to.value)
-        return self._back(step, to.place, teamed, f"{self.table.team}.{_FAILING}", self.table.team_rework)
+    def _failure_target(self, to: Node, rule: StepRule) -> Any:
+        """Return the target of an executor's failure."""
+        return self._back(to, rule, f"{rule.name}.{rule.fail_exit}", f"{rule.name}{REWORK}")
 
-    def _back(self, step: str, place: Place, rule: StepRule, slot: str, budget: str) -> Any:
+    def _back(self, to: Node, rule: StepRule, slot: str, budget: str) -> Any:
+        """Return the target of a failure; deliver its slot there, and charge a way to another executor."""
+        step = str(self._step(to).value)
         if step == rule.name:
             self._arrive(slot.partition(".")[0], slot)
-            return placed_tree("@self", place)
+            return Node("@self", to.place)
         entry = self._entry(step)
         self._arrive(entry, slot)
         target = self.table.steps.get(step)
         if target is not None and target.human:
             self._pass_on(target, slot)
-            return placed_tree(step, place)
-        return {"to": placed_tree(entry, place), "charge": budget}
+            return Node(step, to.place)
+        return {"to": Node(entry, to.place), "charge": budget}
 
     def _pass_on(self, asked: StepRule, slot: str) -> None:
         """Deliver the subject of a question to the steps that work on it next, too."""
@@ -368,7 +368,7 @@ class _TableCompiler:
         self.budgets[name] = {"max": self.table.max_rework, "to": name, "resets": people}
         self._arrive(name, f"{rule.name}.{rule.fail_exit}")
         ways = back | {step: step for step in people if self._is_before(step, rule.name)}
-        self.asks[name] = questions.sent_back(rule, ways)
+        self.asks[name] = _sent_back(rule, ways)
 
     def _is_before(self, step: str, other: str) -> bool:
         """Whether passes lead from one step to another; work sent past a step would leave that step undone."""
@@ -387,7 +387,7 @@ class _TableCompiler:
     def _skip(self, rule: StepRule) -> dict[str, Any]:
         """A25: a step that may be skipped has a question of its own, with that answer."""
         name = self._halt(rule)
-        self.asks[name] = questions.skippable(rule, self._onward(rule))
+        self.asks[name] = _skip_or_retry(rule, self._onward(rule))
         again = dict.fromkeys(_REFUSED if rule.attempts > 1 else (), "@self")
         return {**again, "!*": name}
 
@@ -406,7 +406,7 @@ class _TableCompiler:
         for name in dict.fromkeys((step, step.removeprefix(CONFIRM))):
             self.arrivals.setdefault(name, []).append(slot)
 
-    def _delivered(self, name: str, step: dict[str, Any]) -> dict[str, Any]:
+    def _with_needs(self, name: str, step: dict[str, Any]) -> dict[str, Any]:
         """The step with everything that leads to it among its needs."""
         needs = list(step.get("needs", ()))
         given = {need.rstrip("?*") for need in needs}
@@ -414,70 +414,77 @@ class _TableCompiler:
         return {**step, "needs": needs} if needs else {key: value for key, value in step.items() if key != "needs"}
 
 
-def _reasoned(exit_: str, reason: str) -> str:
+def _exit_key(exit_: str, reason: str) -> str:
     return exit_ if reason == "default" else f"{exit_}.{reason}"
 
 
-# Step rules: a project's table laid over the defaults, compiled, and woven into a protocol.
+# The questions to a person that a table stands for, and the routes of their answers.
 
-__all__ = ["compile_rules", "compile_team", "merge_rules", "weave"]
-
-
-def merge_rules(default: Node, override: Node) -> Node:
-    """A project's table over the defaults: mappings merge, anything else replaces, nothing (`null`) removes."""
-    return _merge(_one_default(default), _one_default(override))
+_GIVE_UP: Final = {"abort": "give the story up"}
+_GIVEN_UP: Final = {"abort": "@end:Aborted"}
+_AGAIN: Final = "do the step again, with your note"
 
 
-def weave(base: Node, addition: Node, path: str = "") -> Node:
-    """Put a part into a tree that has room for it: names of roles and graphs must be there, values must not."""
-    if not isinstance(base.value, dict) or not isinstance(addition.value, dict):
-        message = f"{quote_name(path)} is also at {base.place}"
-        fail(addition.place, message, "leave one of them out", code="protocol.malformed")
-    entries, keys = dict(base.value), dict(base.keys)
-    for key, node in addition.value.items():
-        inner = f"{path}.{key}".lstrip(".")
-        if key in entries:
-            entries[key] = weave(entries[key], node, inner)
-        elif path in ("roles", "graphs"):
-            hint = suggest(key, entries) or f"known: {', '.join(entries)}"
-            fail(node.place, f"the protocol has no {path[:-1]} {quote_name(key)}", hint, code="protocol.malformed")
-        else:
-            entries[key], keys[key] = node, addition.key_place(key)
-    return Node(entries, base.place, keys)
+def _review(rule: StepRule, onward: Any, choices: Mapping[str, str], routes: Mapping[str, Any]) -> dict[str, Any]:
+    """A row that a person does: approve, or one of the rejections."""
+    return {
+        **rule.copied,
+        "row": rule.name,
+        "ask": "human",
+        "needs": rule.needs,
+        "remind": f"{rule.minutes}m",
+        "choices": {"approve": f"go on to {rule.passes.value}", **choices, **_GIVE_UP},
+        "routes": {"approve": onward, **routes, **_GIVEN_UP},
+    }
 
 
-def _merge(base: Node, patch: Node) -> Node:
-    if not isinstance(base.value, dict) or not isinstance(patch.value, dict):
-        return patch
-    entries, keys = dict(base.value), dict(base.keys)
-    for key, node in patch.value.items():
-        if node.value is None:
-            entries.pop(key, None)
-            keys.pop(key, None)
-        else:
-            entries[key] = _merge(entries[key], node) if key in entries else node
-            keys[key] = patch.key_place(key)
-    return Node(entries, base.place, keys)
+def _confirmation(rule: StepRule, step: str, choices: Mapping[str, str], routes: Mapping[str, Any]) -> dict[str, Any]:
+    """Whether a step may begin."""
+    return {
+        "title": f"{_title(rule)}: may it begin?",
+        "row": rule.name,
+        "ask": "human",
+        "choices": {"approve": "let it begin", **choices, **_GIVE_UP},
+        "routes": {"approve": step, **routes, **_GIVEN_UP},
+    }
 
 
-def _one_default(rules: Node) -> Node:
-    """Rewrite `next_on_fail` as `on_fail.default`: a project's value then replaces the default in either spelling."""
-    steps = rules.value.get("steps") if isinstance(rules.value, dict) else None
-    if steps is None or not isinstance(steps.value, dict) or not isinstance(rules.value, dict):
-        return rules
-    rewritten = Node({name: _rewritten(step) for name, step in steps.value.items()}, steps.place, steps.keys)
-    return Node({**rules.value, "steps": rewritten}, rules.place, rules.keys)
+def _sent_back(rule: StepRule, ways: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the question about a row that was sent back too often."""
+    return {
+        "title": f"{_title(rule)}: sent back too often",
+        "row": rule.name,
+        "ask": "human",
+        "choices": {
+            **{step: f"back to {step} once more, with your note" for step in ways},
+            "retry": f"do {rule.name} again, with your note",
+            **_GIVE_UP,
+        },
+        "routes": {**ways, "retry": rule.name, **_GIVEN_UP},
+    }
 
 
-def _rewritten(step: Node) -> Node:
-    if not isinstance(step.value, dict) or "next_on_fail" not in step.value:
-        return step
-    table = step.value.get("on_fail")
-    if table is not None and (not isinstance(table.value, dict) or "default" in table.value):
-        return step  # read_rules says what is wrong with it
-    target, place = step.value["next_on_fail"], step.key_place("next_on_fail")
-    rows = table.value if table is not None and isinstance(table.value, dict) else {}
-    on_fail = Node({**rows, "default": target}, place, {**(table.keys if table else {}), "default": place})
-    entries = {key: node for key, node in step.value.items() if key not in ("next_on_fail", "on_fail")}
-    keys = {key: at for key, at in step.keys.items() if key != "next_on_fail"}
-    return Node({**entries, "on_fail": on_fail}, step.place, {**keys, "on_fail": place})
+def _stuck() -> dict[str, Any]:
+    """Return the question about a step that cannot go on."""
+    return {
+        "title": "Stuck",
+        "ask": "human",
+        "needs": ["!*?"],
+        "choices": {"retry": _AGAIN, **_GIVE_UP},
+        "routes": {"retry": "@back", **_GIVEN_UP},
+    }
+
+
+def _skip_or_retry(rule: StepRule, onward: Any) -> dict[str, Any]:
+    """A25: the same question about a row that may be left out."""
+    return {
+        **_stuck(),
+        "row": rule.name,
+        "skippable": True,
+        "choices": {"retry": _AGAIN, "skip": f"go on to {rule.passes.value} without it", **_GIVE_UP},
+        "routes": {"retry": rule.name, "skip": onward, **_GIVEN_UP},
+    }
+
+
+def _title(rule: StepRule) -> str:
+    return str(rule.copied["title"].value) if "title" in rule.copied else rule.name

@@ -116,8 +116,6 @@ class RuleTable(msgspec.Struct, frozen=True, kw_only=True):
 
 # The paths of a row, and their faults.
 
-WRITES: Final = "claude_writes"
-AMENDS: Final = "amends"
 _STORY: Final = "story"
 _PLACEHOLDER: Final = re.compile(r"\{([^{}]*)\}")
 _DOUBLED: Final = "US-{story}"
@@ -215,7 +213,7 @@ def read_rules(node: Node) -> RuleTable:
         done=top.text("done", "@end:Done"),
         max_rework=top.whole("max_rework", _REWORK, least=1),
     )
-    _names_exist(table, top)
+    _refuse_unknown_names(table, top)
     log.settle(node.place.file)
     return table
 
@@ -229,7 +227,7 @@ def _rule(part: Part, others: list[str]) -> StepRule:
         message = f"{quote_name(part.name)} is the name of a question that the table gives rise to"
         part.problem(message, "rename the step")
     if human:
-        _nobody_works(part)
+        _refuse_executor_keys(part)
     gates, command = part.get("gates"), part.get("post_check")
     if gates is not None:
         gates.known("pass", "failing", "needs_human")
@@ -247,8 +245,8 @@ def _rule(part: Part, others: list[str]) -> StepRule:
         attempts=part.whole("max_attempts", 1, least=1),
         minutes=part.whole("timeout_min", 0 if human else 5, least=0 if human else 1),
         reads=read_globs(part, "claude_reads"),
-        writes=read_globs(part, WRITES),
-        amends=read_globs(part, AMENDS),
+        writes=read_globs(part, "claude_writes"),
+        amends=read_globs(part, "amends"),
         stubs_for=part.name_of("stubs_for"),
         post_check=command.as_text() if command and command.node.value is not None else "",
         role=part.text("role", "executor"),
@@ -264,7 +262,7 @@ def _rule(part: Part, others: list[str]) -> StepRule:
     )
 
 
-def _nobody_works(part: Part) -> None:
+def _refuse_executor_keys(part: Part) -> None:
     """Report keys without a meaning in a step that asks a person: it has no executor. Empty values are allowed."""
     for key in part.node.keys:
         entry = part.get(key)
@@ -306,7 +304,7 @@ def _team_role(part: Part) -> TeamRole:
     return TeamRole(
         place=part.node.place,
         reads=read_globs(part, "claude_reads", _TASKS_STORY),
-        writes=read_globs(part, WRITES, _TASKS_STORY),
+        writes=read_globs(part, "claude_writes", _TASKS_STORY),
         hidden=read_globs(part, "hidden", _TASKS_STORY),
         gates=gates.node if gates else None,
         advisory=part.flag("advisory"),
@@ -324,21 +322,23 @@ def _effect(part: Part) -> Effect:
     )
 
 
-def _names_exist(table: RuleTable, top: Part) -> None:
+def _refuse_unknown_names(table: RuleTable, top: Part) -> None:
     """Every name that is not a step of the table is a finding; the graph's own steps are named by `done` and `team`."""
     for rule in table.steps.values():
         for node in (rule.passes, *rule.fails.values()):
-            _is_step(node, table, f"steps.{rule.name}", top.log, DONE)
-        _is_step(Node(rule.stubs_for, rule.keys.get("stubs_for", rule.place)), table, f"steps.{rule.name}", top.log)
+            _refuse_unknown_step(node, table, f"steps.{rule.name}", top.log, DONE)
+        _refuse_unknown_step(
+            Node(rule.stubs_for, rule.keys.get("stubs_for", rule.place)), table, f"steps.{rule.name}", top.log
+        )
     passes = {rule.name: rule.passes for rule in table.steps.values() if rule.name != DONE}
     for way in pass_cycles(passes):
         message = f"passes lead from {' to '.join(way)}, and so never to {quote_name(DONE)}"
         hint = f"let `next_on_pass` of one of them lead on to {DONE}"
         top.log.add(passes[way[0]].place, f"steps.{way[0]}", message, hint)
     for effect in table.effects.values():
-        _is_step(Node(effect.after, effect.place), table, f"effects.{effect.name}", top.log)
+        _refuse_unknown_step(Node(effect.after, effect.place), table, f"effects.{effect.name}", top.log)
     if table.sized_by:
-        _is_step(Node(table.sized_by, top.node.key_place("sized_by")), table, "sized_by", top.log)
+        _refuse_unknown_step(Node(table.sized_by, top.node.key_place("sized_by")), table, "sized_by", top.log)
     if sum(bool(rule.team) for rule in table.steps.values()) > 1:
         top.problem("more than one step has 'team_roles'", "a team works on one step")
     if any(mode != "single" for mode in table.dispatch.values()) and not table.has_team:
@@ -346,7 +346,7 @@ def _names_exist(table: RuleTable, top: Part) -> None:
         top.log.add(table.place, "dispatch_mode", "a team is asked for, and nothing says how it starts", hint)
 
 
-def _is_step(node: Node, table: RuleTable, path: str, log: Log, *others: str) -> None:
+def _refuse_unknown_step(node: Node, table: RuleTable, path: str, log: Log, *others: str) -> None:
     known = (*table.steps, *others)
     if isinstance(node.value, str) and node.value and node.value not in known:
         hint = suggest(node.value, known) or f"its steps: {', '.join(known)}"
