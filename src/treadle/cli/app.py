@@ -1,6 +1,7 @@
-"""The commands. Each lives in `treadle.cli.<name>` as `app: typer.Typer` and is imported only when it runs.
+"""The commands. The module of each is imported only when it runs: importing all of them is slow.
 
-A group has commands of its own (`treadle protocol list`); a plain command is its app's one function (`treadle demo`).
+A plain command (`treadle demo`) is the function of that name in `treadle.cli.demo`, or in the module that MODULES gives.
+A group (`treadle protocol list`) is the `app: typer.Typer` of its module.
 """
 
 import os
@@ -55,6 +56,8 @@ GROUPS = {
     "protocol": "List, check, draw, simulate and create protocols.",
     "spec": "Write and check specs, which say what to build.",
 }
+MODULES = dict.fromkeys(("answer", "go", "retry", "skip", "send", "pause", "resume", "level", "abort"), "steer")
+"""The module of a command, where several share one."""
 
 
 def main() -> int:
@@ -116,8 +119,12 @@ def _empty() -> typer.Typer:
 
 
 def _add(app: typer.Typer, name: str) -> None:
-    part = import_module(f"treadle.cli.{name.replace('-', '_')}").app
-    app.add_typer(part, name=name if name in GROUPS else None)
+    word = name.replace("-", "_")
+    module = import_module(f"treadle.cli.{MODULES.get(name, word)}")
+    if name in GROUPS:
+        app.add_typer(module.app, name=name)
+    else:
+        app.command(name)(getattr(module, word))
 
 
 def _words_to_complete() -> list[str]:

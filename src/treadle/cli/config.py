@@ -6,10 +6,7 @@ import typer
 
 from treadle.cli.options import JsonOption
 
-app = typer.Typer(pretty_exceptions_enable=False)
 
-
-@app.command("config")
 def config(
     key: Annotated[str | None, typer.Argument(help="Print only this key's value.")] = None,
     protocol: Annotated[

@@ -27,10 +27,7 @@ from treadle.views.evidence_text import score
 from treadle.views.outcomes import is_good
 from treadle.views.run_status import RunStatus
 
-app = typer.Typer(pretty_exceptions_enable=False)
 
-
-@app.command("deliver")
 def deliver(
     run: Annotated[
         str | None,

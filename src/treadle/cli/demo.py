@@ -5,10 +5,7 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(pretty_exceptions_enable=False)
 
-
-@app.command()
 def demo(
     folder: Annotated[
         Path | None, typer.Argument(help="The folder for the repository; by default a temporary one, which is kept.")

@@ -42,10 +42,7 @@ from treadle.git.repository import owner_trouble
 from treadle.store.connection import store_version
 from treadle.toolchains.sandbox import find_sandbox
 
-app = typer.Typer(pretty_exceptions_enable=False)
 
-
-@app.command("doctor")
 def doctor(
     as_json: JsonOption = False,
 ) -> None:

@@ -23,10 +23,7 @@ from treadle.results.intake import Faulty
 from treadle.store.sqlite import Store
 from treadle.views.words import exit_words
 
-app = typer.Typer(pretty_exceptions_enable=False)
 
-
-@app.command()
 def done(
     run: Annotated[str, typer.Argument(help="The run, if several wait for you.")] = "",
     file: Annotated[str | None, typer.Argument(help="A JSON file with the answer; - reads standard input.")] = None,

@@ -13,10 +13,7 @@ from treadle.results.assignment import from_arguments
 from treadle.results.exits import Ways
 from treadle.results.intake import Faulty, decode, read_file
 
-app = typer.Typer(pretty_exceptions_enable=False)
 
-
-@app.command()
 def emit(
     file: Annotated[str | None, typer.Argument(help="A JSON file with the answer; - reads standard input.")] = None,
     type_: Annotated[

@@ -16,10 +16,7 @@ from treadle.errors import TreadleError
 from treadle.views.evidence import Evidence
 from treadle.views.evidence_text import TextRow, rows
 
-app = typer.Typer(pretty_exceptions_enable=False)
 
-
-@app.command("evidence")
 def evidence(
     run: Annotated[str | None, typer.Argument(help="The run; by default the latest one.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,

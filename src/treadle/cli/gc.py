@@ -19,10 +19,7 @@ from treadle.store.records import Run
 from treadle.store.sqlite import Store
 from treadle.views.words import count_words
 
-app = typer.Typer(pretty_exceptions_enable=False)
 
-
-@app.command("gc")
 def gc(
     run: Annotated[str | None, typer.Option("--run", help="Forget this run, which must have ended.")] = None,
     older_than: Annotated[

@@ -21,10 +21,7 @@ from treadle.store.sqlite import Store
 from treadle.views.run_status import RunStatus, next_steps, status_lines, summary_line
 from treadle.views.timeline import describe_move, event_line
 
-app = typer.Typer(pretty_exceptions_enable=False)
 
-
-@app.command("log")
 def log(
     run: LatestRunArgument = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print an event as JSON on each line, for programs.")] = False,

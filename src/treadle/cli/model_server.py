@@ -16,10 +16,7 @@ if TYPE_CHECKING:
     from played_model.script import Library
     from played_model.server import Exchange
 
-app = typer.Typer(pretty_exceptions_enable=False)
 
-
-@app.command()
 def model_server(
     scripts: Annotated[Path, typer.Argument(help="The file with the scripts.", metavar="SCRIPTS")],
     port: Annotated[

@@ -8,8 +8,6 @@ import typer
 
 from treadle.cli.options import LEVEL_HELP
 
-app = typer.Typer(pretty_exceptions_enable=False)
-
 
 class Merge(StrEnum):
     """The handling of a run's result."""
@@ -20,7 +18,6 @@ class Merge(StrEnum):
     NEVER = "never"
 
 
-@app.command()
 def run(
     spec: Annotated[
         Path | None, typer.Argument(help="The file that says what to build; `treadle spec new` writes an example.")

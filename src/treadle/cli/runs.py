@@ -32,10 +32,7 @@ from treadle.views.run_status import (
 from treadle.views.status import Condition, StatusInputs
 from treadle.views.words import count_words, moment, seconds
 
-app = typer.Typer(pretty_exceptions_enable=False)
 
-
-@app.command("runs")
 def runs(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
 ) -> None:

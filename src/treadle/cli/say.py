@@ -30,10 +30,7 @@ from treadle.talk.speaker import (
     standing_text,
 )
 
-app = typer.Typer(pretty_exceptions_enable=False)
 
-
-@app.command()
 def say(
     words: Annotated[
         list[str], typer.Argument(metavar="WORDS", help='The sentence: "continue cart-app"; "help" lists them.')

@@ -32,10 +32,7 @@ from treadle.mcp.http import HttpTools, MemoryAddress
 from treadle.memory.store import FILE
 from treadle.results.intake import read_file, replace_file
 
-app = typer.Typer(pretty_exceptions_enable=False)
 
-
-@app.command()
 def serve(
     install: Annotated[
         bool, typer.Option("--install", help="Write a systemd user unit that starts the service, and exit.")

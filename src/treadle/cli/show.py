@@ -35,10 +35,7 @@ from treadle.views.questions import Inquiry, answer_commands, describe_question,
 from treadle.views.result import result_lines
 from treadle.views.words import count_words, duration, plain, reason, report_words
 
-app = typer.Typer(pretty_exceptions_enable=False)
 
-
-@app.command("show")
 def show(
     run_or_id: Annotated[
         str | None, typer.Argument(metavar="[RUN]", help="The run; optional if there is only one.")

@@ -4,10 +4,7 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(pretty_exceptions_enable=False)
 
-
-@app.command("status")
 def status(
     run: Annotated[
         str | None, typer.Argument(help="The run to show; by default a line for each unfinished and recent run.")

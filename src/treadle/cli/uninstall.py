@@ -35,10 +35,7 @@ from treadle.store.sqlite import Store
 from treadle.views.outcomes import is_good
 from treadle.views.result import Result
 
-app = typer.Typer(pretty_exceptions_enable=False)
 
-
-@app.command("uninstall")
 def uninstall(
     yes: Annotated[bool, typer.Option("--yes", help="Remove without asking.")] = False,
     config: Annotated[

@@ -1,0 +1,188 @@
+"""The commands that act on a run: `answer`, `go`, `retry`, `skip`, `send`, `pause`, `resume`, `level` and `abort`.
+
+Each finds the run that its words name or imply, and posts an event to it; a running driver acts on that at once, and
+`--resume` drives the run here. The engine is imported only when a command runs: `--help` and completion stay quick.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Literal, cast
+
+import typer
+
+from treadle.cli.options import (
+    LEVEL_HELP,
+    NoteOption,
+    PartOption,
+    QuestionArgument,
+    ResumeOption,
+    RunArgument,
+)
+
+if TYPE_CHECKING:
+    from treadle.config.project import Project
+    from treadle.engines.client import Client
+    from treadle.store.sqlite import Store
+
+
+def answer(
+    run: RunArgument = None,
+    ask_or_choice: Annotated[
+        str | None, typer.Argument(metavar="[ASK]", help="The id of the question; needed only if several are open.")
+    ] = None,
+    choice: Annotated[str | None, typer.Argument(metavar="CHOICE", help="The answer.")] = None,
+    note: Annotated[str, typer.Option(help="A note for the next agent of that instance; some answers need it.")] = "",
+    resume: ResumeOption = False,
+) -> None:
+    """Answer a question of a run. A running driver acts on it at once; otherwise add `--resume`.
+
+    Exits like `treadle run` if this command drives the run to its end.
+    """
+
+    def act(client: "Client", run: str, *words: str) -> str:
+        ask, chosen = ("", "", *words)[-2:]
+        return f"{client.answer(run, chosen, ask=ask, note=note).title}: {chosen}"
+
+    raise typer.Exit(_act_on_run(act, run, ask_or_choice, choice, beside=2, resume=resume))
+
+
+def retry(
+    run: RunArgument = None, ask: QuestionArgument = None, note: NoteOption = "", resume: ResumeOption = False
+) -> None:
+    """Answer `retry` to the open question that offers it."""
+    _choose("retry", run, ask, note, resume=resume)
+
+
+def skip(
+    run: RunArgument = None, ask: QuestionArgument = None, note: NoteOption = "", resume: ResumeOption = False
+) -> None:
+    """Answer `skip` to the open question that offers it."""
+    _choose("skip", run, ask, note, resume=resume)
+
+
+def _choose(choice: str, run: str | None, ask: str | None, note: str, *, resume: bool) -> None:
+    def act(client: "Client", run: str, ask: str = "") -> str:
+        return f"{client.answer(run, choice, ask=ask, note=note).title}: {choice}"
+
+    raise typer.Exit(_act_on_run(act, run, ask, beside=1, resume=resume))
+
+
+def go(
+    run: RunArgument = None,
+    step: Annotated[str | None, typer.Argument(help="The step, or a command of the protocol such as /rev.")] = None,
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(help="The words that belong to the command, such as Λ2 MODULE after /arch-critic."),
+    ] = None,
+    at: Annotated[str, typer.Option(help="The instance, if several have that step.")] = "",
+    resume: ResumeOption = False,
+) -> None:
+    """Start a step that waits for you, or run a command of the protocol, such as /rev."""
+    given = [run, step, *(words or ())]
+    beside = len(given) if (run or "").startswith("/") else 1
+
+    def act(client: "Client", run: str, *words: str) -> str:
+        return f"{client.go(run, *words, at=at)} has its go"
+
+    raise typer.Exit(_act_on_run(act, *given, beside=beside, resume=resume))
+
+
+def send(
+    run: RunArgument = None,
+    signal: Annotated[
+        str | None, typer.Argument(metavar="SIGNAL", help="A signal that its protocol takes, such as StatusQuery.")
+    ] = None,
+    text: Annotated[str | None, typer.Argument(help="A text that goes with the signal.")] = None,
+    at: Annotated[str, typer.Option(help="The instance that gets the signal.")] = "root",
+    resume: ResumeOption = False,
+) -> None:
+    """Send a signal to an instance, which handles it between two steps. Prints where the instance stands."""
+
+    def act(client: "Client", run: str, name: str = "", text: str = "") -> str:
+        client.send(run, name, text, at=at)
+        return f"{name} is sent to {at}"
+
+    def print_position(project: "Project", store: "Store", run: str) -> None:
+        from treadle.cli.output import harmless
+        from treadle.engines.status import read_status
+
+        for line in read_status(project, store, run).lines:
+            if line.instance == at:
+                typer.echo(harmless(f"{at}: {f'{line.step} · ' if line.step else ''}{line.text}"))
+
+    raise typer.Exit(_act_on_run(act, run, signal, text, beside=2, resume=resume, afterwards=print_position))
+
+
+def level(
+    level: Annotated[int, typer.Argument(min=0, max=2, metavar="LEVEL", help=LEVEL_HELP)],
+    run: RunArgument = None,
+    resume: ResumeOption = False,
+) -> None:
+    """Set the automation level of a run. Running agents may finish."""
+
+    def act(client: "Client", run: str) -> str:
+        client.level(run, cast("Literal[0, 1, 2]", level))
+        return f"{run} goes on at level {level}"
+
+    raise typer.Exit(_act_on_run(act, run, resume=resume))
+
+
+def pause(run: RunArgument = None, at: PartOption = "root") -> None:
+    """Pause a run: running agents may finish, nothing new starts. `treadle resume` continues."""
+
+    def act(client: "Client", run: str) -> str:
+        client.pause(run, at=at)
+        return f"{run if at == 'root' else f'{at} of {run}'} is to pause"
+
+    raise typer.Exit(_act_on_run(act, run))
+
+
+def abort(run: RunArgument = None, at: PartOption = "root") -> None:
+    """End a run for good: stops its agents, keeps their work, merges nothing more."""
+
+    def act(client: "Client", run: str) -> str:
+        client.abort(run, at=at)
+        return f"{run if at == 'root' else f'{at} of {run}'} is to be aborted"
+
+    _act_on_run(act, run)  # its exit code is 0: the end is what was asked for
+
+
+def resume(
+    run: Annotated[
+        str | None, typer.Argument(help="The run; by default every unfinished run without a driver.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON at the end, for programs.")] = False,
+) -> None:
+    """Resume paused or interrupted runs. Exits like `treadle run`."""
+    from treadle.cli.moves import continue_runs, prepare_resume, resume_elsewhere
+    from treadle.config.project import open_project
+    from treadle.engines.run_settings import opened_store
+
+    project = open_project()
+    with opened_store(project) as store:
+        if run and resume_elsewhere(project, store, run, as_json=as_json):
+            return
+        raise typer.Exit(continue_runs(project, store, prepare_resume(project, store, run), as_json=as_json))
+
+
+def _act_on_run(
+    act: "Callable[..., str]",
+    *words: str | None,
+    beside: int = 0,
+    resume: bool = False,
+    afterwards: "Callable[[Project, Store, str], None] | None" = None,
+) -> int:
+    """Find the run that the words name or imply, act on it, and return the exit code.
+
+    `act` gets the client, the run, and the other words, at most `beside` of them. `afterwards` prints the effect.
+    """
+    from treadle.cli.moves import move
+    from treadle.cli.run_reader import find_run_to_move
+
+    run, rest = find_run_to_move(*words, beside=beside)
+
+    def verdict(project: "Project", store: "Store") -> int:
+        if afterwards:
+            afterwards(project, store, run)
+        return 0
+
+    return move(run, lambda client: act(client, run, *rest), resume=resume, verdict=verdict)
