@@ -12,7 +12,7 @@ import msgspec
 from played_model import server as exchange
 from treadle.cli import agent_trial as agent_verdict
 from treadle.cli import agents as agent_listing
-from treadle.cli import checkup, documents, library, projects, settings
+from treadle.cli import checkup, documents, library, memory_bank, projects, settings
 from treadle.cli import gc as forgetting
 from treadle.cli import protocol as protocols
 from treadle.cli import spec as specs
@@ -44,7 +44,7 @@ from treadle.views.timeline import LoggedEvent
 
 DOCUMENTS: Final[dict[str, type[msgspec.Struct]]] = {
     "treadle run --json": Rest,
-    "treadle say --json": documents.Heard,
+    "treadle say --json": dispatched.Heard,
     "treadle projects list --json": projects.RegisteredProjects,
     "treadle runs --json": Listing,
     "treadle status --json": Overview,
@@ -56,8 +56,8 @@ DOCUMENTS: Final[dict[str, type[msgspec.Struct]]] = {
     "treadle cost --json": Cost,
     "treadle gc --json": forgetting.Collected,
     "treadle uninstall --json": traces.Traces,
-    "treadle memory show --json": documents.Bank,
-    "treadle memory check --json": documents.BankExamination,
+    "treadle memory show --json": memory_bank.Bank,
+    "treadle memory check --json": memory_bank.BankExamination,
     "treadle spec check --json": specs.Judgement,
     "treadle protocol list --json": protocols.Protocols,
     "treadle protocol show --json": protocols.Shown,
@@ -106,7 +106,7 @@ The same as [JSON Schema](json.schema.json).
 SOURCES: Final = (
     row, run, explore, scope, model, items, checkup, documents, library, settings, projects, specs, protocols,
     agent_listing, agent_verdict, dispatched, forgetting, traces, cleaning, store_cleaning, engine_forgetting, tidying,
-    activity, asking, branches, commands,
+    memory_bank, activity, asking, branches, commands,
     cost, estimate, events, evidence, exchange, listing, rest, result, status, timeline, used, yours,
 )  # fmt: skip
 """Where the structures come from, those that others extend first; a string under a field says what it means."""

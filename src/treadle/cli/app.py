@@ -1,6 +1,6 @@
 """The commands. The module of each is imported only when it runs: importing all of them is slow.
 
-A plain command (`treadle demo`) is the function of that name in `treadle.cli.demo`, or in the module that MODULES gives.
+A plain command (`treadle demo`) is the function of that name in `treadle.cli.demo`, or in a module that MODULES names.
 A group (`treadle protocol list`) is the `app: typer.Typer` of its module.
 """
 

@@ -1,7 +1,6 @@
 """`treadle mcp`: the tools of a step, for the agent's program that treadle has started; elsewhere, the memory."""
 
 
-
 def mcp() -> None:
     """Serve MCP tools over stdio: inside a step the tools to answer with, elsewhere the project's memory."""
     import os

@@ -3,11 +3,11 @@
 import asyncio
 import re
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import msgspec
 
-from treadle.cli.documents import Bank, BankDocument, BankExamination, BankSection, Fault
+from treadle.cli.documents import Fault, faults
 from treadle.cli.run_reader import find_run, open_for_reading
 from treadle.config.project import Project, open_project
 from treadle.engines.evidence import GrowingLog, read_bank
@@ -28,10 +28,51 @@ from treadle.protocol.artifacts import (
     symbols,
     unresolved_references,
 )
-from treadle.protocol.findings import Finding, Place, suggest, to_json
+from treadle.protocol.findings import Finding, Place, suggest
 from treadle.protocol.model import Protocol
 from treadle.store.records import Run
 from treadle.views.bank.documents import Texts, run_of
+
+# The JSON of `treadle memory show` and `treadle memory check`.
+
+
+class BankSection(msgspec.Struct, frozen=True, kw_only=True):
+    """A section of a document; 0: it has no number."""
+
+    number: int
+    name: str
+    line: int
+
+
+class BankDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """A document of a memory bank."""
+
+    artifact: str
+    symbols: tuple[str, ...]
+    path: str
+    """Where it lies, or will."""
+    writer: str
+    """The role that writes it, or `orchestrator`: then it is made from the log."""
+    there: bool
+    text: str
+    sections: tuple[BankSection, ...]
+
+
+class Bank(msgspec.Struct, frozen=True, kw_only=True):
+    """The memory bank of a run, or the requested part of it: `treadle memory show --json`."""
+
+    schema: Literal[1] = 1
+    run: str
+    documents: tuple[BankDocument, ...]
+
+
+class BankExamination(msgspec.Struct, frozen=True, kw_only=True):
+    """The findings in the memory bank of a run: `treadle memory check --json`."""
+
+    schema: Literal[1] = 1
+    run: str
+    findings: tuple[Fault, ...]
+
 
 # Read and show the memory bank of a run.
 
@@ -162,5 +203,4 @@ def check_bank(found: RunBank) -> list[Finding]:
 
 def examine_bank(found: RunBank) -> BankExamination:
     """The same for programs."""
-    faults = msgspec.convert(to_json(check_bank(found)), tuple[Fault, ...])
-    return BankExamination(run=found.run.id, findings=faults)
+    return BankExamination(run=found.run.id, findings=faults(check_bank(found)))

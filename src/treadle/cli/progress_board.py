@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, Protocol, Self
 import typer
 
 from treadle.cli.output import console, harmless
+from treadle.cli.run_status import draw_tree
 from treadle.errors import PortError
 from treadle.kernel.commands import RunAgent
 from treadle.kernel.state import Instance, State
@@ -308,8 +309,6 @@ class ProgressPicture:
     def _panel(self, run: str, protocol: model.Protocol, state: State, room: int) -> "RenderableType":
         from rich.panel import Panel
         from rich.text import Text
-
-        from treadle.cli.stage import draw_tree
 
         now, usage = status_at(protocol, state, time.time_ns() // 1_000_000), state.usage
         details = {}

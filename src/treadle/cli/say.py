@@ -6,7 +6,6 @@ from typing import Annotated
 import msgspec
 import typer
 
-from treadle.cli.documents import Heard
 from treadle.cli.guard import FAILED, INTERRUPTED, WAITS, complain
 from treadle.cli.moves import continue_runs
 from treadle.cli.output import print_json, print_text
@@ -68,18 +67,10 @@ def say(
 
 
 def _print(reply: SpokenReply, *, as_json: bool) -> None:
-    if not as_json:
+    if as_json:
+        print_json(reply.document)
+    else:
         print_text(reply.text)
-        return
-    document = Heard(
-        project=reply.project,
-        run=reply.run,
-        understood=reply.understood,
-        code=reply.code,
-        text=reply.text,
-        result=reply.result,
-    )
-    print_json(document)
 
 
 def _exit_code(project: Project, store: Store, reply: SpokenReply) -> int:

@@ -96,6 +96,34 @@ class SpokenReply(msgspec.Struct, frozen=True, kw_only=True):
     code: str = ""
     """Why nothing was done; empty if something could be."""
 
+    @property
+    def document(self) -> "Heard":
+        """The reply for programs."""
+        return Heard(
+            project=self.project,
+            run=self.run,
+            understood=self.understood,
+            code=self.code,
+            text=self.text,
+            result=self.result,
+        )
+
+
+class Heard(msgspec.Struct, frozen=True, kw_only=True):
+    """The reply to a sentence: `treadle say --json`."""
+
+    schema: Literal[1] = 1
+    project: str
+    run: str
+    understood: bool
+    """Whether anything could be done about it; if not, nothing was."""
+    code: str
+    """Why nothing could be done about it (see [Codes](codes.md)); else empty."""
+    text: str
+    """The reply for a person."""
+    result: DispatchResult
+    """The state of the dispatch: an agent is at work, the project is blocked, a person is needed, or all is done."""
+
 
 Settle = Callable[[Project, Store, str], None]
 """Gets the events posted for a run processed."""
