@@ -7,8 +7,9 @@ from typing import Annotated, Final
 import typer
 
 from treadle.cli.guard import ACCEPTED, blame, complain
+from treadle.cli.run_reader import find_run_to_deliver
 from treadle.cli.run_status import exit_code
-from treadle.config.project import Project
+from treadle.config.project import Project, open_project
 from treadle.engines.delivery import (
     CONFLICT,
     DeliveryRefusal,
@@ -20,6 +21,7 @@ from treadle.engines.delivery import (
     vouch,
 )
 from treadle.engines.evidence import logged_evidence
+from treadle.engines.run_settings import opened_store
 from treadle.errors import TreadleError
 from treadle.git.delivery import MOVED
 from treadle.store.sqlite import Store
@@ -54,10 +56,6 @@ def deliver(
 
     With --rebase, conflicts reopen the run at the rebase step of its protocol, and it continues as with `resume`.
     """
-    from treadle.cli.run_reader import find_run_to_deliver
-    from treadle.config.project import open_project
-    from treadle.engines.run_settings import opened_store
-
     project, meant = open_project(), find_run_to_deliver(run)
     with opened_store(project) as store:
         if rebase:

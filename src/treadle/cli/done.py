@@ -8,7 +8,8 @@ import typer
 
 from treadle.cli.emit import STDIN, read_answer, refuse_answer
 from treadle.cli.guard import UNWELL
-from treadle.cli.options import ResumeOption
+from treadle.cli.moves import move
+from treadle.cli.options import AnswerFileArgument, FieldsOption, ResumeOption
 from treadle.cli.run_reader import read_run
 from treadle.cli.show import explain_refusal, read_story
 from treadle.config.project import Project, current_folder, open_project, owner_of
@@ -26,17 +27,11 @@ from treadle.views.words import exit_words
 
 def done(
     run: Annotated[str, typer.Argument(help="The run, if several wait for you.")] = "",
-    file: Annotated[str | None, typer.Argument(help="A JSON file with the answer; - reads standard input.")] = None,
+    file: AnswerFileArgument = None,
     exit_: Annotated[
         str | None, typer.Option("--exit", metavar="EXIT", help="The name of the exit, if you give no file.")
     ] = None,
-    field: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=VALUE",
-            help="A field of that exit. Write lists, numbers and objects as JSON; @FILE takes the text of a file.",
-        ),
-    ] = None,
+    field: FieldsOption = None,
     step: Annotated[str, typer.Option(help="The step, if several are yours.")] = "",
     resume: ResumeOption = False,
 ) -> None:
@@ -44,8 +39,6 @@ def done(
 
     Exit code 0: accepted; 1: the checks refused it; 2: bad input.
     """
-    from treadle.cli.moves import move
-
     run, file = split_run_and_file(run, file)
     work = find_own_work(run, step)
     code = move(

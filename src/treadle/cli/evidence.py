@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from treadle.cli.output import STDOUT, console, harmless, is_terminal, write_again
+from treadle.cli.options import JsonOption, LatestRunArgument
+from treadle.cli.output import STDOUT, console, harmless, is_terminal, print_ascii_json, write_again
 from treadle.cli.run_reader import find_run, open_for_reading
 from treadle.config.project import open_project
 from treadle.engines.evidence import stored_evidence
@@ -18,8 +19,8 @@ from treadle.views.evidence_text import TextRow, rows
 
 
 def evidence(
-    run: Annotated[str | None, typer.Argument(help="The run; by default the latest one.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
+    run: LatestRunArgument = None,
+    as_json: JsonOption = False,
     html: Annotated[
         Path | None, typer.Option("--html", help="Write a self-contained page to this file; - prints it.")
     ] = None,
@@ -31,8 +32,6 @@ def evidence(
     ] = False,
 ) -> None:
     """Show the proof for each criterion: its tests, their red and green runs, review and merge."""
-    from treadle.cli.output import print_ascii_json
-
     if as_json + bool(html) + manifest > 1:
         raise TreadleError("--json, --html and --manifest exclude each other; give one", code="usage.conflict")
     if force and not html:

@@ -1,5 +1,6 @@
 """`treadle gc`: remove leftovers of finished work, and forget runs on request."""
 
+import asyncio
 import re
 import time
 from collections.abc import Iterator
@@ -11,9 +12,11 @@ import typer
 
 from treadle.cli.guard import complain
 from treadle.cli.options import JsonOption
+from treadle.cli.output import print_json
 from treadle.config.agents import parse_agent
-from treadle.engines.gc import Cleaned, Tidied
-from treadle.engines.run_settings import settings_of
+from treadle.config.project import open_project
+from treadle.engines.gc import Cleaned, Tidied, clean_runs, refuse_links, tidy
+from treadle.engines.run_settings import opened_store, settings_of
 from treadle.errors import PortError, TreadleError
 from treadle.store.records import Run
 from treadle.store.sqlite import Store
@@ -35,14 +38,6 @@ def gc(
 
     Undelivered results, evidence and unfinished runs stay. `--run` and `--older-than` delete runs with their evidence.
     """
-    import asyncio
-
-    from treadle.cli.output import print_json
-    from treadle.config.project import open_project
-    from treadle.engines.gc import clean_runs, refuse_links, tidy
-    from treadle.engines.run_settings import opened_store
-    from treadle.errors import TreadleError
-
     if branches and run is None and older_than is None:
         text = "--branches says which runs lose their result: add --run RUN or --older-than AGE"
         raise TreadleError(text, code="gc.branches")

@@ -12,8 +12,9 @@ import typer
 from treadle.cli.guard import WAITS, complain
 from treadle.cli.options import LatestRunArgument
 from treadle.cli.output import console, harmless, is_terminal, print_json_line
+from treadle.cli.run_reader import find_run, open_for_reading
 from treadle.cli.run_status import draw_status
-from treadle.config.project import Project
+from treadle.config.project import Project, open_project
 from treadle.engines.status import RunFollower, status_of
 from treadle.kernel.replay import Move
 from treadle.store.records import Run
@@ -33,9 +34,6 @@ def log(
 
     Exit code 3: with --follow, the driver stopped before the run ended.
     """
-    from treadle.cli.run_reader import find_run, open_for_reading
-    from treadle.config.project import open_project
-
     project = open_project()
     with open_for_reading(project) as store:
         found = find_run(store, run)

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, cast
 
 import typer
 
-from treadle.cli.options import LEVEL_HELP
+from treadle.cli.options import LEVEL_HELP, JsonAtEndOption
 
 
 class Merge(StrEnum):
@@ -42,7 +42,7 @@ def run(
             help="Run only one part of the protocol or one step, such as bootstrap or US-005:bdd.",
         ),
     ] = "",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON at the end, for programs.")] = False,
+    as_json: JsonAtEndOption = False,
 ) -> None:
     """Start a run and drive it until it ends or asks you something.
 

@@ -49,9 +49,8 @@ def open_for_reading(project: Project | None = None) -> Iterator[Store]:
     """The project's store, for reading only."""
     project = project or open_project()
     if not project.store.exists():
-        from treadle.cli.unfinished_stories import (
-            describe_stories_before_any_run,  # nobody with a run has to wait for it
-        )
+        # Imported here: nobody with a run has to wait for it.
+        from treadle.cli.unfinished_stories import describe_stories_before_any_run
 
         raise TreadleError("; ".join([NO_RUNS, *describe_stories_before_any_run()]), code="run.none")
     store = Store(project.store, reading=True)

@@ -8,6 +8,7 @@ import typer
 
 from treadle.cli.guard import FAILED, INTERRUPTED, WAITS, complain
 from treadle.cli.moves import continue_runs
+from treadle.cli.options import JsonAtEndOption
 from treadle.cli.output import print_json, print_text
 from treadle.cli.progress_board import ProgressLines, Silent
 from treadle.cli.run_status import code_of
@@ -34,7 +35,7 @@ def say(
     words: Annotated[
         list[str], typer.Argument(metavar="WORDS", help='The sentence: "continue cart-app"; "help" lists them.')
     ],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON at the end, for programs.")] = False,
+    as_json: JsonAtEndOption = False,
 ) -> None:
     """Talk to a project in plain words: continue, status, approve, reject: WHY, stop for today, …"""
     projects, here = Projects(os.environ), project_around()

@@ -23,7 +23,7 @@ from treadle.cli.guard import complain
 from treadle.cli.moves import run_interruptibly
 from treadle.cli.output import harmless, write_again
 from treadle.cli.progress_board import ProgressLines
-from treadle.config.project import Project, make_local
+from treadle.config.project import Project, make_local, open_project
 from treadle.engines.run_settings import opened_store
 from treadle.engines.service import Service, service_lock
 from treadle.errors import TreadleError, writing
@@ -45,8 +45,6 @@ def serve(
     ] = "",
 ) -> None:
     """Drive every unfinished run of this project as a service; also serves its memory and listens to bots."""
-    from treadle.config.project import open_project
-
     project = open_project()
     if install:
         typer.echo(install_unit(project))

@@ -13,9 +13,10 @@ from typing import Annotated, Final
 import msgspec
 import typer
 
-from treadle.cli.output import harmless
-from treadle.cli.run_reader import pick
-from treadle.config.project import Project
+from treadle.cli.options import JsonOption
+from treadle.cli.output import harmless, print_ascii_json
+from treadle.cli.run_reader import find_run_to_show, open_for_reading, pick, read_run
+from treadle.config.project import Project, open_project
 from treadle.engines.result import result_of
 from treadle.engines.run_settings import agents_of
 from treadle.engines.status import RunFollower, read_wording
@@ -44,18 +45,13 @@ def show(
         str | None,
         typer.Argument(metavar="ID", help="The id of an activity or question, or any unambiguous part of it."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
+    as_json: JsonOption = False,
     prompt: Annotated[bool, typer.Option("--prompt", help="Print only the agent's whole prompt.")] = False,
 ) -> None:
     """Show one activity: its input, what the agent claimed, what the checks found, and the outcome.
 
     Or one question: its full text, what led to it, and its answer.
     """
-    from treadle.cli.output import print_ascii_json
-    from treadle.cli.run_reader import find_run_to_show, open_for_reading, read_run
-    from treadle.config.project import open_project
-    from treadle.errors import TreadleError
-
     if as_json and prompt:
         raise TreadleError("--json and --prompt exclude each other; give one", code="usage.conflict")
     project = open_project()

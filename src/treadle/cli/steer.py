@@ -11,6 +11,7 @@ import typer
 
 from treadle.cli.options import (
     LEVEL_HELP,
+    JsonAtEndOption,
     NoteOption,
     PartOption,
     QuestionArgument,
@@ -150,7 +151,7 @@ def resume(
     run: Annotated[
         str | None, typer.Argument(help="The run; by default every unfinished run without a driver.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON at the end, for programs.")] = False,
+    as_json: JsonAtEndOption = False,
 ) -> None:
     """Resume paused or interrupted runs. Exits like `treadle run`."""
     from treadle.cli.moves import continue_runs, prepare_resume, resume_elsewhere

@@ -4,6 +4,7 @@ import asyncio
 import fcntl
 import os
 import shlex
+import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from pathlib import Path
@@ -13,8 +14,9 @@ import msgspec
 import typer
 
 from treadle.cli.options import JsonOption
+from treadle.cli.output import print_json, print_text
 from treadle.cli.serve import installed_unit, remove_unit
-from treadle.config.project import Project
+from treadle.config.project import Project, open_project
 from treadle.config.projects import Projects
 from treadle.engines.containers import remove_containers
 from treadle.engines.result import move_older_branches, result_of
@@ -51,13 +53,6 @@ def uninstall(
 
     Your commits and files stay. It lists what it will remove, and asks.
     """
-    import asyncio
-    import sys
-
-    from treadle.cli.output import print_json, print_text
-    from treadle.config.project import open_project
-    from treadle.errors import TreadleError
-
     uninstalling = Uninstalling(open_project(), config=config)
     traces = asyncio.run(uninstalling.find())
     if not as_json:
