@@ -20,6 +20,7 @@ from treadle.errors import TreadleError
 from treadle.hooks.installation import (
     HookProgram,
     SettingsChange,
+    ask_codex,
     claude,
     codex,
     installed_commands,
@@ -30,7 +31,6 @@ from treadle.hooks.installation import (
     users_claude,
     write_change,
 )
-from treadle.hooks.trust import ask_codex
 from treadle.protocol.findings import suggest
 
 app = typer.Typer(invoke_without_command=True, pretty_exceptions_enable=False)

@@ -13,7 +13,7 @@ import tempfile
 import time
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from fnmatch import fnmatchcase
 from pathlib import Path
 from random import Random
@@ -24,7 +24,7 @@ from rich.live import Live
 from rich.panel import Panel
 from rich.text import Text
 
-from treadle.cli.driver_process import DriverProcess, call_treadle
+from treadle.cli.driver_process import DriverProcess, call_treadle, play_model
 from treadle.cli.guard import INTERRUPTED, UNWELL, complain, quote_word
 from treadle.cli.library import load_sound_protocol
 from treadle.cli.output import console, is_terminal, print_text
@@ -346,22 +346,22 @@ def perform_demo(protocol: str, folder: Path | None, agent: str = "") -> int:
             code="demo.none",
         )
     story = load_demo(protocol)
-    python = _python()
+    python = _find_python()
     place = (folder or Path(tempfile.mkdtemp(prefix="treadle-demo-"))).absolute()
     lay_out(protocol, place, python)
     print_text(f"{story.title}\nThe repository: {place}\n")
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     began = time.monotonic()
     try:
-        with (
-            _play_model(place, agent) as env,
-            closing((performance := Performance(story, place, agent, env)).scenes()) as scenes,
-        ):
-            # whatever ends it, nobody drives the run afterwards
-            if is_terminal() and not console().is_dumb_terminal:
-                watch(load(protocol), scenes)
-            else:
-                report(scenes)
+        with play_model(place, SCRIPT if agent else "", is_counted=True) as (env, model):
+            if model:
+                print_text(f"The model of {agent} is played at {model.url}; no key is used, and nothing is paid.\n")
+            performance = Performance(story, place, agent, env)
+            with closing(performance.scenes()) as scenes:  # whatever ends it, nobody drives the run afterwards
+                if is_terminal() and not console().is_dumb_terminal:
+                    watch(load(protocol), scenes)
+                else:
+                    report(scenes)
     except KeyboardInterrupt:
         complain(f"interrupted; `cd {shlex.quote(str(place))} && {_program()} resume {story.run}` goes on where it was")
         return INTERRUPTED
@@ -372,35 +372,15 @@ def perform_demo(protocol: str, folder: Path | None, agent: str = "") -> int:
     return UNWELL if performance.missed else 0
 
 
-@contextmanager
-def _play_model(place: Path, agent: str) -> Iterator[Mapping[str, str]]:
-    """Play a model for the agent, if there is one: it answers as the script prescribes."""
-    if not agent:
-        yield {}
-        return
-    from played_model.server import ModelServer, client_variables
-    from treadle.agents.script import load_script
-    from treadle.testing.played_agents import PlayedAgents
-
-    with (
-        ModelServer(PlayedAgents(load_script(place / SCRIPT), Project(place).runs, is_counted=True)) as server,
-        tempfile.TemporaryDirectory(prefix="treadle-home-") as home,
-    ):
-        print_text(f"The model of {agent} is played at {server.url}; no key is used, and nothing is paid.\n")
-        yield client_variables(server.url, Path(home))
-
-
-def _python() -> str:
+def _find_python() -> str:
     """A Python with pytest: the tests of a demo are real ones."""
     if not shutil.which("git"):
         raise TreadleError(
             "the demo makes a real repository and needs git, which is not on the PATH; install it", code="git.missing"
         )
     for name in dict.fromkeys([sys.executable, shutil.which("python3") or "", shutil.which("python") or ""]):
-        if (
-            name
-            and not subprocess.run([name, "-m", "pytest", "--version"], check=False, capture_output=True).returncode
-        ):
+        asked = [name, "-m", "pytest", "--version"]
+        if name and not subprocess.run(asked, check=False, capture_output=True).returncode:
             return name
     install = f"`{shlex.quote(sys.executable)} -m pip install pytest`"
     raise TreadleError(

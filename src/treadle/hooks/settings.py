@@ -10,17 +10,19 @@ from treadle.results.intake import Faulty, parse
 
 # Edit one member of a settings text; all others keep their exact text.
 
+_HOOKS: Final = "hooks"
+_OURS: Final = "treadle"
 _SPACE: Final = re.compile(r"\s*")
 _FIRST: Final = re.compile(r"\{[ \t]*\r?\n([ \t]+)")
 
 
-def replace_member(before: str, settings: dict[str, Any], name: str) -> str:
-    """Write the member of this name into a text of settings, or remove it; all others keep their exact text.
+def format_settings(settings: dict[str, Any], before: str) -> str:
+    """Format the settings as the text that was there before, with only the hooks changed, added or removed.
 
-    Where that is impossible, write the settings as a whole.
+    Where that is impossible, format the settings as a whole.
     """
     indent = found[1] if (found := _FIRST.search(before)) else "  "
-    text = _with_member(before, settings, name, indent)
+    text = _with_member(before, settings, _HOOKS, indent)
     try:
         if list(json.loads(text).items()) == list(settings.items()):
             return text
@@ -71,10 +73,6 @@ def _after_space(text: str, at: int) -> int:
     return space.end() if space else at
 
 
-_HOOKS: Final = "hooks"
-_OURS: Final = "treadle"
-
-
 def read_settings(text: str, file: str) -> dict[str, Any]:
     """The settings in a text; an empty one has none."""
     if not text.strip():
@@ -121,11 +119,6 @@ def hook_commands(settings: dict[str, Any], file: str) -> dict[str, str]:
         event: [it for group in _groups(hooks, event, file) for it in _handlers(group, event, file)] for event in hooks
     }
     return {event: str(it["command"]) for event, handlers in found.items() for it in handlers if is_ours(it)}
-
-
-def format_settings(settings: dict[str, Any], before: str) -> str:
-    """The settings as text, as it was but for the hooks."""
-    return replace_member(before, settings, _HOOKS)
 
 
 def is_ours(hook: object) -> bool:

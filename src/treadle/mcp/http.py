@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from treadle.errors import writing
-from treadle.mcp.offer import GuardedOffer, ProjectMemory, ServedActivity, memory_in
+from treadle.mcp.offer import Offer, ProjectMemory, ServedActivity, memory_in
 from treadle.memory.store import Memory
 from treadle.results.assignment import Assignment
 from treadle.results.intake import read_file, replace_file
@@ -86,7 +86,7 @@ class HttpTools:
     """Serves the tools of all activities of this process; at the end of the context nothing listens any more."""
 
     def __init__(self) -> None:
-        self._served: dict[str, GuardedOffer] = {}
+        self._served: dict[str, Offer] = {}
         self._ports: list[int] = []
         self._thread: threading.Thread | None = None
         self._started: Future[Listening] = Future()
@@ -118,7 +118,7 @@ class HttpTools:
         for memory in self._memories.values():
             memory.close()
 
-    async def _open(self, place: str, served: GuardedOffer, at: str) -> str:
+    async def _open(self, place: str, served: Offer, at: str) -> str:
         self._served[place] = served  # known before anybody can ask for it
         try:
             listening = await self._running()
@@ -146,11 +146,11 @@ class HttpTools:
         if wanted in self._ports or (self._ports and not wanted):
             return wanted or self._ports[0]
         try:
-            door = _bind(wanted)
+            door = bind_socket(HOST, wanted)
         except OSError:
             if self._ports:
                 return self._ports[0]
-            door = _bind(0)
+            door = bind_socket(HOST, 0)
         self._ports.append(door.getsockname()[1])
         listening.listen(door)
         return self._ports[-1]
@@ -162,7 +162,7 @@ def path_of(task: Assignment) -> str:
     return f"/{name}-{sha256(str(task.bundle).encode(errors='surrogateescape')).hexdigest()[:16]}"
 
 
-def _serve(served: Mapping[str, GuardedOffer], started: "Future[Listening]") -> None:
+def _serve(served: Mapping[str, Offer], started: "Future[Listening]") -> None:
     try:
         from treadle.mcp.endpoint import run_listener  # noqa: PLC0415 - the SDK takes its time to import
 
@@ -180,11 +180,12 @@ def _port_in(address: str) -> int:
     return 0
 
 
-def _bind(port: int) -> socket.socket:
-    door = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+def bind_socket(host: str, port: int) -> socket.socket:
+    """Return a listening socket."""
+    door = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
     try:
         door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # connections of a driver that was killed linger
-        door.bind((HOST, port))
+        door.bind((host, port))
         door.listen()
     except OSError:
         door.close()
