@@ -10,7 +10,6 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Final
 
 from treadle.config.project import Project
@@ -106,9 +105,7 @@ class DriverProcess(AbstractContextManager["DriverProcess"]):
         if self._process:
             self._process.wait()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._process and not self.is_gone:
             self._process.send_signal(signal.SIGINT)
             with suppress(subprocess.TimeoutExpired):

@@ -36,7 +36,9 @@ def evidence(
         raise TreadleError("--json, --html and --manifest exclude each other; give one", code="usage.conflict")
     if force and not html:
         raise TreadleError("--force needs --html FILE", code="usage.conflict")
-    found = read_evidence(run)
+    project = open_project()
+    with open_for_reading(project) as store:
+        found = asyncio.run(stored_evidence(project, store, find_run(store, run).id))
     if html:
         write_page(found, html, force=force)
     elif manifest:
@@ -44,20 +46,14 @@ def evidence(
     elif as_json:
         print_ascii_json(found)
     else:
-        print_evidence(found)
+        width = console().width if is_terminal() else 0
+        for row in rows(found):
+            for line in wrap_row(row, width):
+                typer.echo(line)
 
-
-# Read the evidence of a run, and print or write it.
 
 _LEAST = 20
 """How wide a text is at least, however narrow the terminal."""
-
-
-def read_evidence(word: str | None) -> Evidence:
-    """The evidence of the run that is meant; the latest if none is named."""
-    project = open_project()
-    with open_for_reading(project) as store:
-        return asyncio.run(stored_evidence(project, store, find_run(store, word).id))
 
 
 def test_manifest(found: Evidence) -> dict[str, object]:
@@ -69,14 +65,6 @@ def test_manifest(found: Evidence) -> dict[str, object]:
             entries.setdefault(test.id, []).append(f"{id_}: {one.text}" if one.text else id_)
     listed = {test: stated[0] if len(stated) == 1 else stated for test, stated in entries.items()}
     return {"spec_id": found.spec, "acceptance_criteria_map": listed}
-
-
-def print_evidence(found: Evidence) -> None:
-    """As lines: as wide as the terminal, one each elsewhere."""
-    width = console().width if is_terminal() else 0
-    for row in rows(found):
-        for line in wrap_row(row, width):
-            typer.echo(line)
 
 
 def wrap_row(row: TextRow, width: int) -> Iterator[str]:

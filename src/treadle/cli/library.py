@@ -41,8 +41,7 @@ def find_rules_file() -> Path | None:
     path = Path(root()) / ".ai" / "step-rules.yaml"
     if not os.path.lexists(path):
         return None
-    found = list(_no_file(path))
-    if found:
+    if found := _no_file(path):
         raise ProtocolError(f"{path} cannot be loaded", tuple(found), code="protocol.invalid")
     return path
 
@@ -60,21 +59,18 @@ def find_templates(name: str) -> list[tuple[str, Path]]:
 
 def find_misplaced(known: Collection[str]) -> list[Finding]:
     """Everything in the project's folders that can be in force for none of the known protocols."""
-    found = list(_no_folders())
+    folders = [own_folder(name) for name in ("", "protocols", "overlays", "templates")]
+    found = [
+        _misplaced(Place(str(path)), "", "this must be a folder", "move it away")
+        for path in folders
+        if os.path.lexists(path) and not path.is_dir()
+    ]
     for path in _entries(own_folder("overlays")):
         found += _overlay_faults(path, known)
     for path in _entries(own_folder("templates")):
         if path.name not in known:
-            found.append(
-                _unknown(Place(str(path)), "templates", f"there is no protocol '{path.name}'", path.name, known)
-            )
+            found.append(_unknown(Place(str(path)), "templates", path.name, known))
     return found
-
-
-def _no_folders() -> Iterator[Finding]:
-    for path in (own_folder(""), *(own_folder(name) for name in ("protocols", "overlays", "templates"))):
-        if os.path.lexists(path) and not path.is_dir():
-            yield Finding(Place(str(path)), "", "this must be a folder", "move it away", LOAD, code="protocol.overlay")
 
 
 def _entries(folder: Path) -> list[Path]:
@@ -86,33 +82,21 @@ def _entries(folder: Path) -> list[Path]:
     return sorted(path for path in entries if not path.name.startswith(".") and path.suffix != NOTES)
 
 
-def _overlay_faults(path: Path, known: Collection[str]) -> Iterator[Finding]:
-    faults = list(_no_file(path))
-    if faults:
-        yield from faults
-    elif path.suffix != OVERLAY:
+def _overlay_faults(path: Path, known: Collection[str]) -> list[Finding]:
+    if faults := _no_file(path):
+        return faults
+    if path.suffix != OVERLAY:
         hint = f"rename it to {path.stem}{OVERLAY}" if path.suffix == ".yml" else "rename it, or move it away"
-        yield Finding(Place(str(path)), "", f"an overlay's name ends in {OVERLAY}", hint, LOAD, code="protocol.overlay")
-    else:
-        yield from _extends_faults(path, known)
-
-
-def _extends_faults(path: Path, known: Collection[str]) -> Iterator[Finding]:
+        return [_misplaced(Place(str(path)), "", f"an overlay's name ends in {OVERLAY}", hint)]
     try:
         tree = read_tree(path)
     except ProtocolError as error:
-        found = [it for it in error.findings if isinstance(it, Finding)]
-        yield from found or [Finding(Place(str(path)), "", error.message, code=error.code)]
-        return
-    name = read_extends(path)
+        return list(findings_of(error, str(path)))
+    place, name = tree.key_place("extends"), read_extends(path)
     if not name:
-        place = tree.key_place("extends")
         hint = f"write `extends:` and one of {', '.join(known)}"
-        yield Finding(
-            place, "extends", "this overlay does not say which protocol it changes", hint, LOAD, code="protocol.overlay"
-        )
-    elif name not in known:
-        yield _unknown(tree.key_place("extends"), "extends", f"there is no protocol '{name}'", name, known)
+        return [_misplaced(place, "extends", "this overlay does not say which protocol it changes", hint)]
+    return [] if name in known else [_unknown(place, "extends", name, known)]
 
 
 def read_extends(path: Path) -> str:
@@ -125,26 +109,22 @@ def read_extends(path: Path) -> str:
     return entry.value.partition("@")[0] if entry and isinstance(entry.value, str) else ""
 
 
-def _no_file(path: Path) -> Iterator[Finding]:
+def _no_file(path: Path) -> list[Finding]:
+    """Return why a path is no file that can be read; empty if it is one."""
     if path.is_dir():
-        yield Finding(
-            Place(str(path)),
-            "",
-            "this is a folder, and should be a file",
-            "move it away",
-            LOAD,
-            code="protocol.overlay",
-        )
-    elif path.is_symlink() and not path.exists():
-        yield Finding(
-            Place(str(path)), "", "this link leads nowhere", "mend or remove it", LOAD, code="protocol.overlay"
-        )
+        return [_misplaced(Place(str(path)), "", "this is a folder, and should be a file", "move it away")]
+    if path.is_symlink() and not path.exists():
+        return [_misplaced(Place(str(path)), "", "this link leads nowhere", "mend or remove it")]
+    return []
 
 
-def _unknown(place: Place, where: str, message: str, word: str, known: Collection[str]) -> Finding:
-    there_are = f"there are {', '.join(known)}"
-    hint = suggest(word, known)
-    return Finding(place, where, message, f"{hint} {there_are}" if hint else there_are, LOAD, code="protocol.overlay")
+def _unknown(place: Place, where: str, name: str, known: Collection[str]) -> Finding:
+    hint = " ".join(filter(None, (suggest(name, known), f"there are {', '.join(known)}")))
+    return _misplaced(place, where, f"there is no protocol '{name}'", hint)
+
+
+def _misplaced(place: Place, where: str, message: str, hint: str) -> Finding:
+    return Finding(place, where, message, hint, LOAD, code="protocol.overlay")
 
 
 EXAMPLE: Final = "example.yaml"

@@ -7,7 +7,6 @@ import socket
 import stat
 import sys
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -97,9 +96,7 @@ class _EndSignal:
         self._before = {it: signal.signal(it, lambda *_: self.set()) for it in (signal.SIGINT, signal.SIGTERM)}
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for number, before in self._before.items():
             signal.signal(number, before)
         self._receiver.close()

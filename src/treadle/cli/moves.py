@@ -15,7 +15,7 @@ import typer
 from treadle.cli.deliver import offer_delivery
 from treadle.cli.guard import FAILED, INTERRUPTED, blame, complain
 from treadle.cli.output import is_terminal, print_json
-from treadle.cli.progress_board import CheckLines, ProgressBoard, ProgressLines, ProgressPicture, Silent
+from treadle.cli.progress_board import CheckLines, ProgressBoard, ProgressLines, ProgressPicture
 from treadle.cli.run_status import code_of, join_lines
 from treadle.config.project import Project, open_project
 from treadle.engines.client import Client
@@ -97,7 +97,7 @@ def continue_runs(
     """
     prints_status, complaints = board is None, set[str]()
     if board is None and as_json:
-        board = Silent()
+        board = ProgressBoard()
     elif board is None and is_terminal():
         board = ProgressPicture()
     elif board is None:
@@ -196,7 +196,7 @@ def move(
         if resume and not driver_of(store.run(run)):
             driven = continue_runs(project, store, [run], follow=True, shows_checks=shows_checks)
             return verdict(project, store) or driven
-        with CheckLines(live=is_terminal()) if shows_checks else Silent() as board:
+        with CheckLines(live=is_terminal()) if shows_checks else ProgressBoard() as board:
             taken = asyncio.run(take_up(project, store, run, still, board.hear))
         code = verdict(project, store)
         driven = _print_effect(project, store, run, taken)

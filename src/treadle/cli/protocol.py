@@ -471,7 +471,11 @@ def create_protocol(name: str, to: Path | None, *, replace: bool) -> Path:
             code="protocol.name",
         )
     if to is None:
-        _make(folder.parent)
+        try:
+            folder.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            text = f"{folder.parent} cannot be created: {error.strerror}"
+            raise TreadleError(text, code="file.unwritable") from None
     write_folder(folder, texts)
     return folder
 
@@ -494,10 +498,3 @@ def _refuse_names(name: str, folder: Path) -> None:
             f"write `--to {quote_word(folder.parent / name)}`, or make both names the same",
             code="protocol.name",
         )
-
-
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise TreadleError(f"{folder} cannot be created: {error.strerror}", code="file.unwritable") from None

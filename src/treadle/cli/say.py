@@ -10,7 +10,7 @@ from treadle.cli.guard import FAILED, INTERRUPTED, WAITS, complain
 from treadle.cli.moves import continue_runs
 from treadle.cli.options import JsonAtEndOption
 from treadle.cli.output import print_json, print_text
-from treadle.cli.progress_board import ProgressLines, Silent
+from treadle.cli.progress_board import ProgressBoard, ProgressLines
 from treadle.cli.run_status import code_of
 from treadle.config.project import MARKS, Project, project_around
 from treadle.config.projects import Projects
@@ -58,7 +58,7 @@ def say(
         if is_movable and not (driver_of(store.run(reply.run)) or read_status(project, store, reply.run).paused):
             if not as_json:
                 print_text(reply.done)
-            board = Silent() if as_json else ProgressLines(store.payloads)
+            board = ProgressBoard() if as_json else ProgressLines(store.payloads)
             if continue_runs(project, store, [reply.run], board, follow=True) == INTERRUPTED:
                 raise typer.Exit(INTERRUPTED)
             facts = read_facts(project, store, reply.run)

@@ -54,7 +54,7 @@ def new(
     print_text(
         f"{file} is written; edit it, then `treadle spec check {quote_word(file)} --protocol {quote_word(name)}`"
     )
-    if not keeps_comments(file):
+    if file.suffix.lower() == ".json":
         again = f"treadle spec new --protocol {quote_word(name)} -"
         print_text(f"JSON has no comments; `{again}` prints the example with its notes")
 
@@ -245,25 +245,15 @@ def convert_example(text: str, file: Path) -> str:
         case ".yaml" | ".yml":
             return text
         case ".md" | ".markdown":
-            return _markdown(text)
+            # The description is the text below, everything else the front matter, comments included.
+            value = read_yaml(text, "").plain()
+            body = value.get(BODY) if isinstance(value, dict) else None
+            if not isinstance(body, str):
+                return f"---\n{text}---\n"
+            return f"---\n{_BLOCK.sub('', text, count=1)}---\n\n{body.strip()}\n"
         case ".json":
-            return (
-                msgspec.json.format(msgspec.json.encode(read_yaml(text, str(file)).plain()), indent=2).decode() + "\n"
-            )
+            data = msgspec.json.encode(read_yaml(text, str(file)).plain())
+            return msgspec.json.format(data, indent=2).decode() + "\n"
         case other:
             what = f"nothing is known of files named *{other}" if other else "the name does not say which form it has"
             raise TreadleError(f"{file}: {what}; use the ending .yaml, .md or .json", code="spec.format")
-
-
-def keeps_comments(file: Path) -> bool:
-    """Whether the comments of the example are in the file: JSON has none."""
-    return file.suffix.lower() != ".json"
-
-
-def _markdown(text: str) -> str:
-    """The description is the text below, everything else the front matter, comments included."""
-    value = read_yaml(text, "").plain()
-    body = value.get(BODY) if isinstance(value, dict) else None
-    if not isinstance(body, str):
-        return f"---\n{text}---\n"
-    return f"---\n{_BLOCK.sub('', text, count=1)}---\n\n{body.strip()}\n"

@@ -14,7 +14,6 @@ from concurrent.futures import Future
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 from urllib.parse import urlsplit
 
@@ -108,9 +107,7 @@ class HttpTools:
         """Stop serving an activity that has ended."""
         self._served.pop(path_of(task), None)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._served.clear()
         if self._thread:
             self._started.add_done_callback(lambda it: None if it.exception() else it.result().end())
