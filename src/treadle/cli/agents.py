@@ -157,25 +157,15 @@ def find_login(runner: Runner) -> str:
     return next(iter([*keys, *files, *others]), "")
 
 
-def _version(one: KnownAgent) -> str:
-    if not one.path:
-        return f"not installed: {one.install}"
-    said = harmless(one.version) or "here"
-    return f"{said}, by `make agents`" if one.origin == "make agents" else said
-
-
 def print_listing(found: KnownAgents) -> None:
     """Print the table of agents, and the next steps."""
-    rows = [
-        (
-            one.name,
-            _version(one),
-            one.login or "none found",
-            "resume, fork" if one.fork else "resume" if one.resume else "new only",
-            ", ".join(_KEPT[perm] for perm in one.keeps) or "nothing",
-        )
-        for one in found.agents
-    ]
+    rows: list[tuple[str, ...]] = []
+    for one in found.agents:
+        version = (harmless(one.version) or "here") if one.path else f"not installed: {one.install}"
+        by = ", by `make agents`" if one.origin == "make agents" else ""
+        conversations = "resume, fork" if one.fork else "resume" if one.resume else "new only"
+        kept = ", ".join(_KEPT[perm] for perm in one.keeps) or "nothing"
+        rows.append((one.name, f"{version}{by}", one.login or "none found", conversations, kept))
     print_table(("Agent", "Version", "Login", "Conversations", "Keeps roles from"), rows)
     print_text(f"box of agents: {found.box or 'none; `treadle doctor` says how to get one'}")
     here = [one for one in found.agents if one.path]

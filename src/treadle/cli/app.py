@@ -74,12 +74,11 @@ def _run() -> None:
     except Exception as error:
         if not isinstance(error, UsageMistake):
             raise
-        told = explain_usage_mistake(
-            error, " ".join(["treadle", *(it for it in sys.argv[1:2] if it in COMMANDS | GROUPS)])
-        )
-        if isinstance(told, TreadleError):
-            raise told from None
-        typer.echo(told, nl=bool(told))
+        words = ["treadle", *(it for it in sys.argv[1:2] if it in COMMANDS | GROUPS)]
+        explanation = explain_usage_mistake(error, " ".join(words))
+        if isinstance(explanation, TreadleError):
+            raise explanation from None
+        typer.echo(explanation, nl=bool(explanation))
         code = 0
     if isinstance(code, int) and code:
         raise SystemExit(code)
@@ -180,7 +179,9 @@ def explain_usage_mistake(error: UsageMistake, command: str) -> TreadleError | s
 
 def _describe_mistake(error: UsageMistake, context: Any) -> str:
     if hasattr(error, "possibilities") and hasattr(error, "option_name"):
-        return _unknown("option", str(error.option_name), _options(error, context))
+        params = context.command.params if context else ()
+        own = [name for param in params for name in param.opts if name[:1] == "-"]
+        return _unknown("option", str(error.option_name), own or list(error.possibilities or ()))
     if found := _COMMAND.match(error.message):
         return _unknown("command", found[1], getattr(context.command, "commands", ()) if context else ())
     param: Any = getattr(error, "param", None)
@@ -189,11 +190,6 @@ def _describe_mistake(error: UsageMistake, context: Any) -> str:
     if param is not None:
         return f"{_named(param)} {_lowered(_NOISE.sub('', error.message).replace('Input should be', 'must be'))}"
     return _lowered(error.format_message())
-
-
-def _options(error: Any, context: Any) -> list[str]:
-    own = [name for param in (context.command.params if context else ()) for name in param.opts if name[:1] == "-"]
-    return own or list(error.possibilities or ())
 
 
 def _unknown(kind: str, word: str, known: Any) -> str:

@@ -309,22 +309,21 @@ def _why(made: Move, store: Store) -> str:
     """Why work was refused, in the words of the checks."""
     if not isinstance(made.event, Checked) or all(one.ok for one in made.event.results):
         return ""
-    for cause, ref in _causes(made.state, made.event.act.partition("#")[0]):
+    state, place = made.state, made.event.act.partition("#")[0]
+    # The step was sent back, or has just failed its gate.
+    frames = [inst.frames[-1] for inst in state.insts.values() if inst.frames]
+    causes = [(it.cause, it.cause_ref) for it in frames if it.cause_ref and it.id and place == it.id.partition("#")[0]]
+    id_, _, step = place.rpartition(":")
+    slots = state.insts[id_].slots.items() if id_ in state.insts else ()
+    causes += [
+        ("!gate", slot.ref)
+        for name, slot in slots
+        if name.startswith(f"{step}.!gate") and slot.seq == state.seq and slot.ref
+    ]
+    for cause, ref in causes:
         with suppress(PortError):
             return f"; {reason(cause, store.payloads.get(ref))}"
     return ""
-
-
-def _causes(state: State, place: str) -> Iterator[tuple[str, str]]:
-    """Yield the reasons why a step was sent back or has just failed its gate, each with the reference of its report."""
-    for frame in (inst.frames[-1] for inst in state.insts.values() if inst.frames):
-        if frame.cause_ref and frame.id and place == frame.id.partition("#")[0]:
-            yield frame.cause, frame.cause_ref
-    id_, _, step = place.rpartition(":")
-    slots = state.insts[id_].slots.items() if id_ in state.insts else ()
-    for name, slot in slots:
-        if name.startswith(f"{step}.!gate") and slot.seq == state.seq and slot.ref:
-            yield "!gate", slot.ref
 
 
 # The parts of `treadle demo`: a repository, a run in it, and commands to look further; or a simulated run.

@@ -12,13 +12,12 @@ from treadle.cli.options import JsonAtEndOption
 from treadle.cli.output import print_json, print_text
 from treadle.cli.progress_board import ProgressBoard, ProgressLines
 from treadle.cli.run_status import code_of
-from treadle.config.project import MARKS, Project, project_around
+from treadle.config.project import MARKS, project_around
 from treadle.config.projects import Projects
 from treadle.engines.run_settings import opened_store
 from treadle.engines.status import read_status
 from treadle.errors import TreadleError
 from treadle.store.leases import driver_of
-from treadle.store.sqlite import Store
 from treadle.talk.speaker import (
     Blocked,
     Dispatched,
@@ -64,7 +63,15 @@ def say(
             facts = read_facts(project, store, reply.run)
             reply = msgspec.structs.replace(reply, text=standing_text(facts), result=result_of(facts))
         _print(reply, as_json=as_json)
-        raise typer.Exit(_exit_code(project, store, reply))
+        if not reply.understood:
+            code = FAILED
+        elif not reply.ordered:  # `status` and `stop`
+            code = 0
+        elif store.run(reply.run).outcome:
+            code = code_of(read_status(project, store, reply.run))
+        else:
+            code = WAITS if isinstance(reply.result, NeedsHuman) else 0
+        raise typer.Exit(code)
 
 
 def _print(reply: SpokenReply, *, as_json: bool) -> None:
@@ -72,14 +79,3 @@ def _print(reply: SpokenReply, *, as_json: bool) -> None:
         print_json(reply.document)
     else:
         print_text(reply.text)
-
-
-def _exit_code(project: Project, store: Store, reply: SpokenReply) -> int:
-    """Return the exit code; `status` and `stop` always end with 0."""
-    if not reply.understood:
-        return FAILED
-    if not reply.ordered:
-        return 0
-    if store.run(reply.run).outcome:
-        return code_of(read_status(project, store, reply.run))
-    return WAITS if isinstance(reply.result, NeedsHuman) else 0

@@ -6,7 +6,7 @@ import os
 import shlex
 import sys
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, closing, contextmanager, suppress
+from contextlib import asynccontextmanager, closing, nullcontext, suppress
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
@@ -188,7 +188,7 @@ class Uninstalling:
     async def _refs(self, repository: Repository) -> tuple[list[str], list[str], list[str]]:
         """Return refs below `refs/treadle/`, result branches, and a description of those that must stay."""
         refs = Refs(repository)
-        with _store(self._project) as store:
+        with closing(Store(self._project.store)) if self._project.store.is_file() else nullcontext() as store:
             self._runs = store.runs() if store else []
             older = await move_older_branches(repository, refs, store, dry=True) if store else []
         ours, heads, checked_out = await refs.below(_OURS), await refs.below(_HEADS), await refs.checked_out()
@@ -339,15 +339,6 @@ async def _untracked(repository: Repository | None, project: Project, paths: lis
     said = await repository.users("ls-files", "-z", "--", *(f":(literal){name}" for name in names))
     tracked = set(os.fsdecode(said.out).split("\0"))
     return [path for path, name in zip(paths, names, strict=True) if name not in tracked]
-
-
-@contextmanager
-def _store(project: Project) -> Iterator[Store | None]:
-    if not project.store.is_file():
-        yield None
-        return
-    with closing(Store(project.store)) as store:
-        yield store
 
 
 def _names(run: Run) -> Iterator[RefNames]:
