@@ -291,8 +291,8 @@ def _trouble(chronicle: Chronicle, store: Store, patience: float) -> str:
     if state.outcome == "Tried":
         return ""
     if state.outage:
-        said = report_words(store.payloads.get(state.outage.detail_ref)) if state.outage.detail_ref else ""
-        return ": ".join(filter(None, (OUTAGE_WORDS[state.outage.why], first_words(said))))
+        detail = report_words(store.payloads.get(state.outage.detail_ref)) if state.outage.detail_ref else ""
+        return ": ".join(filter(None, (OUTAGE_WORDS[state.outage.why], first_words(detail))))
     refs = [failure.detail_ref for deed in chronicle.deeds.values() for failure in deed.failures if failure.detail_ref]
     late = "" if state.outcome else f"it did not come to its end within {duration(patience)}"
     return "; ".join(filter(None, (late, first_words(report_words(store.payloads.get(refs[-1]))) if refs else "")))

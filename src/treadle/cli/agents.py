@@ -132,8 +132,8 @@ async def _describe_agent(program: KnownProgram, home: Path) -> KnownAgent:
 async def ask_version(program: KnownProgram, home: Path) -> str:
     """Ask a program for its version, with an empty home and none of the user's keys; empty if it fails."""
     there = find_agent(program.name)
-    said = await _ask_version(program, there.words, home) if there else None
-    return find_version_line(said.text) if said and said.is_well else ""
+    answer = await _ask_version(program, there.words, home) if there else None
+    return find_version_line(answer.text) if answer and answer.is_well else ""
 
 
 async def _ask_version(program: KnownProgram, words: Sequence[str], home: Path) -> ProgramAnswer:
@@ -207,13 +207,13 @@ async def _known_line(program: KnownProgram, home: Path, *, required: bool) -> L
     if there is None:
         detail = "not found, but the settings name it" if required else "not found"
         return missing(what, detail, program.install, code="agent.missing", required=required)
-    said = await _ask_version(program, there.words, home)
-    if not said.is_well or not said.first_line:
-        why = said.first_line or f"exit code {said.code}"
+    answer = await _ask_version(program, there.words, home)
+    if not answer.is_well or not answer.first_line:
+        why = answer.first_line or f"exit code {answer.code}"
         detail = f"{there.path} does not tell its version: {why}"
         return warn(what, detail, f"try `{program.name} --version`", code="agent.unusable")
     place = f"{there.path}, by `make agents`" if there.origin == "make agents" else there.path
-    detail = f"{find_version_line(said.text) or said.first_line} ({place})"
+    detail = f"{find_version_line(answer.text) or answer.first_line} ({place})"
     if required and not find_login(runner_of(program.name, AgentSetup(root=home))):
         return warn(what, f"{detail}, no login or key is found", _LOG_IN.format(program.name), code="agent.login")
     return ok(what, detail)

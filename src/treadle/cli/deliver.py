@@ -82,8 +82,8 @@ def deliver_result(project: Project, store: Store, run: str, *, rebase: bool = F
             code="run.open",
         )
     if not has_good_end(store, record):
-        said = f"{run} has ended with {record.outcome}; Treadle delivers only the result of a good end"
-        raise TreadleError(said, code="deliver.bad_end")
+        text = f"{run} has ended with {record.outcome}; Treadle delivers only the result of a good end"
+        raise TreadleError(text, code="deliver.bad_end")
     _hold_back(store, run, accept)
     taking = take_over_rebased(project, store, record, complain) if rebase else take_over(project, record)
     found = asyncio.run(taking)

@@ -119,9 +119,9 @@ async def git_line() -> Line:
     """Whether git is there, and new enough."""
     if find_program("git") is None:
         return missing("git", "not found", "install git from https://git-scm.com", code="git.missing")
-    said = await ask_program(["git", "--version"])
-    version = parse_version(said.text)
-    shown = ".".join(map(str, version)) or said.first_line
+    answer = await ask_program(["git", "--version"])
+    version = parse_version(answer.text)
+    shown = ".".join(map(str, version)) or answer.first_line
     if version[:2] < GIT:
         needed = f"{shown}, but {GIT[0]}.{GIT[1]} is needed to merge"
         return missing("git", needed, "install a newer git", code="git.too_old")

@@ -90,8 +90,8 @@ def _guarded(run: Callable[[], object], watched: _WatchedStream, heard: _Watched
     except TreadleError as error:
         return _failed(error)
     except UnicodeEncodeError as error:
-        said = f"{error.encoding} cannot say {error.object[error.start : error.end]!a}"
-        return unwritable(f"{said}; set PYTHONIOENCODING=utf-8")  # it counts for more than PYTHONUTF8 and the locale
+        problem = f"{error.encoding} cannot say {error.object[error.start : error.end]!a}"
+        return unwritable(f"{problem}; set PYTHONIOENCODING=utf-8")  # it counts for more than PYTHONUTF8 and the locale
     except Exception as error:
         if error is heard.failure:
             return UNWRITABLE

@@ -93,24 +93,26 @@ def _read_step_answer(call: HookCall, mine: SessionWork, *, legacy: bool) -> _St
     return _StepAnswer(mine, ways, asyncio.run(read()))
 
 
-def _hold(call: HookCall, said: _StepAnswer, problems: Sequence[str]) -> Reply:
-    work = said.mine.work
+def _hold(call: HookCall, step_answer: _StepAnswer, problems: Sequence[str]) -> Reply:
+    work = step_answer.mine.work
     note_session(call, work)
     lines = [
         f"{_step(work)} has not ended [hook.not_ended]:",
         *(f"- {line}" for line in problems),
-        *_form(work, said.ways),
+        *_form(work, step_answer.ways),
     ]
     return hold("\n".join(lines), is_again=call.is_again)
 
 
-def _hand_in(project: Project, store: Store, call: HookCall, said: _StepAnswer, claim: Claim, channel: Via) -> Reply:
-    work = said.mine.work
+def _hand_in(
+    project: Project, store: Store, call: HookCall, step_answer: _StepAnswer, claim: Claim, channel: Via
+) -> Reply:
+    work = step_answer.mine.work
     task = Assignment(
-        act=work.act, token=work.token, retry=work.retry, bundle=work.bundle, out=work.out, ways=said.ways
+        act=work.act, token=work.token, retry=work.retry, bundle=work.bundle, out=work.out, ways=step_answer.ways
     )  # fmt: skip
     given = {name: value for name, value in claim.fields.items() if value is not None}
-    asked = said.ways.fields(claim.exit)
+    asked = step_answer.ways.fields(claim.exit)
     answer = exit_object(claim.exit, {name: value for name, value in given.items() if name in asked})
     by = f"{login_name()} with {call.mate}" if call.mate else login_name()
     found = task.hand_in(answer, channel, by)
@@ -118,12 +120,13 @@ def _hand_in(project: Project, store: Store, call: HookCall, said: _StepAnswer, 
         if work.act not in store.load(work.run).state.acts:
             return NO_REPLY  # somebody else was faster
         if not task.is_taken:  # else somebody else was faster, too, and its checks are still to come
-            return _hold(call, said, found.problems)
+            return _hold(call, step_answer, found.problems)
     if not asyncio.run(_take_up(project, store, work)):
         return Reply(
-            MAY_END, f"{_step(work)}: {exit_words(said.ways.protocol, claim.key)} is handed in and still being checked"
+            MAY_END,
+            f"{_step(work)}: {exit_words(step_answer.ways.protocol, claim.key)} is handed in and still being checked",
         )
-    return _judged(project, store, call, work, exit_words(said.ways.protocol, claim.key))
+    return _judged(project, store, call, work, exit_words(step_answer.ways.protocol, claim.key))
 
 
 async def _take_up(project: Project, store: Store, work: Work) -> bool:

@@ -99,11 +99,11 @@ Agents, git and tests were played; every decision was made by the kernel from th
 
 def play(protocol: Protocol, scenes: Iterable[Scene], speed: float, name: str) -> None:
     """Shows the scenes one after the other in place; the protocol was asked for by this name or path."""
-    screen, said = console(), deque[str](maxlen=RECENT)
+    screen, recent = console(), deque[str](maxlen=RECENT)
     with Live(console=screen, auto_refresh=False) as live:
         for scene in scenes:
-            said.append(visible(scene.caption))
-            live.update(draw_scene(protocol, scene, tuple(said), screen), refresh=True)
+            recent.append(visible(scene.caption))
+            live.update(draw_scene(protocol, scene, tuple(recent), screen), refresh=True)
             time.sleep(PAUSE / speed if speed else 0)
     screen.print(Text(NEXT.format(protocol=quote_word(name))), soft_wrap=True)
 
@@ -119,12 +119,12 @@ def watch(protocol: Protocol, scenes: Iterable[Scene]) -> None:
             live.update(_framed(protocol, scene, room), refresh=True)
 
 
-def draw_scene(protocol: Protocol, scene: Scene, said: Sequence[str], screen: Console) -> RenderableType:
+def draw_scene(protocol: Protocol, scene: Scene, recent: Sequence[str], screen: Console) -> RenderableType:
     """Draw a scene that fits the screen: half of a low screen for the tree, and the newest caption in full."""
-    newest = Text(said[-1], style="bold default")
-    height, told = screen.height - BORDER, len(newest.wrap(screen, screen.width))
-    older = said[max(len(said) - max(height // 2 - told, 0) - 1, 0) : -1]
-    room = max(height - told - len(older), 1)
+    newest = Text(recent[-1], style="bold default")
+    height, needed = screen.height - BORDER, len(newest.wrap(screen, screen.width))
+    older = recent[max(len(recent) - max(height // 2 - needed, 0) - 1, 0) : -1]
+    room = max(height - needed - len(older), 1)
     captions = [Text(caption, "bright_black", no_wrap=True, overflow="ellipsis") for caption in older]
     return Group(_framed(protocol, scene, room), *captions, newest)
 
@@ -291,10 +291,10 @@ class Performance:
     def _take_up(self, driving: DriverProcess) -> None:
         """An answer or a go may come when the driver has just gone to rest; otherwise it should not have gone."""
         if not self._is_helped:
-            said = driving.last_words
+            errors = driving.last_words
             raise TreadleError(
                 f"the run came to a stop; `cd {shlex.quote(str(self._folder))} && treadle status` shows where"
-                + (f"\n{said}" if said else ""),
+                + (f"\n{errors}" if errors else ""),
                 code="demo.failed",
             )
         self._is_helped = False

@@ -104,8 +104,8 @@ async def is_repository(root: Path) -> bool:
 
 async def belongs_to_others(root: Path) -> bool:
     """Whether git refuses the repository because of its owner."""
-    said = await ask_git(root, "rev-parse", "--git-dir")
-    return not said.is_well and is_refused_for_owner(said.text)
+    answer = await ask_git(root, "rev-parse", "--git-dir")
+    return not answer.is_well and is_refused_for_owner(answer.text)
 
 
 async def has_commits(root: Path) -> bool:

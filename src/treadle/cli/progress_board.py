@@ -295,9 +295,9 @@ class ProgressPicture(ProgressBoard):
             if busy.phase == "running" and heard.usage:  # of the others, the run has counted it
                 usage = usage.plus(heard.usage)
             checking = busy.phase == "verifying" or not isinstance(state.acts[busy.id].command, RunAgent)
-            said = check_line(heard.check) if checking and heard.check else heard.text
+            text = check_line(heard.check) if checking and heard.check else heard.text
             since = duration(busy.elapsed) if busy.began else ""
-            details[busy.instance] = "  ".join(part for part in (since, harmless(said)[:_LONGEST]) if part)
+            details[busy.instance] = "  ".join(part for part in (since, harmless(text)[:_LONGEST]) if part)
         tokens = usage.tokens_in + usage.tokens_out
         title = [run, protocol.name, duration(now.elapsed), f"{tokens:,} tokens" if tokens else ""]
         title.append(f"cost {price(usage.cost, usage.unpriced)}" if usage.cost or usage.unpriced else "")

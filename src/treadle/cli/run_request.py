@@ -60,8 +60,8 @@ def refuse_missing_inputs(project: Project, part: SelectedPart, value: Json, com
     """Refuse to run a step alone if files that it needs are not committed; name the command that makes them."""
     if not part.terms.given:
         return
-    said = asyncio.run(ask_git(project.root, "ls-tree", "-r", "--name-only", "-z", "HEAD"))
-    names = said.text.split("\0") if said.is_well else []
+    answer = asyncio.run(ask_git(project.root, "ls-tree", "-r", "--name-only", "-z", "HEAD"))
+    names = answer.text.split("\0") if answer.is_well else []
 
     def is_there(path: str) -> bool:
         return any(fnmatchcase(name, path) for name in names) if "*" in path else path in names
@@ -290,11 +290,11 @@ _MOST: Final = 100
 
 def describe_uncommitted(root: Path, known: Collection[str], made: Collection[str] = ()) -> str:
     """Return a warning about uncommitted files, except those that only Treadle reads or writes; else empty."""
-    said = asyncio.run(ask_git(root, "status", "--porcelain", "-z", "--untracked-files=normal"))
+    answer = asyncio.run(ask_git(root, "status", "--porcelain", "-z", "--untracked-files=normal"))
     ours = {os.path.relpath(name, root) for name in known if name} | {"treadle.toml"}
-    names = [name for name in _names(said.text) if name not in ours and not name.startswith(".treadle/")]
+    names = [name for name in _names(answer.text) if name not in ours and not name.startswith(".treadle/")]
     found = [name for name in names if not _is_made_by_a_run(root, root / name, made)]
-    if not said.is_well or not found:
+    if not answer.is_well or not found:
         return ""
     more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
     return f"agents see only what is committed, which these are not: {', '.join(found[:_SHOWN])}{more}"

@@ -78,13 +78,13 @@ def go(
     resume: ResumeOption = False,
 ) -> None:
     """Start a step that waits for you, or run a command of the protocol, such as /rev."""
-    given = [run, step, *(words or ())]
-    beside = len(given) if (run or "").startswith("/") else 1
+    arguments = [run, step, *(words or ())]
+    beside = len(arguments) if (run or "").startswith("/") else 1
 
     def act(client: "Client", run: str, *words: str) -> str:
         return f"{client.go(run, *words, at=at)} has its go"
 
-    raise typer.Exit(_act_on_run(act, *given, beside=beside, resume=resume))
+    raise typer.Exit(_act_on_run(act, *arguments, beside=beside, resume=resume))
 
 
 def send(

@@ -122,19 +122,19 @@ async def _command_line(name: str, words: tuple[str, ...], root: Path, scratch: 
     if question is None:
         return ok(what, path)
     if _is_python(words):  # a broken interpreter may still print its version, and no module of it is at fault
-        said = await ask_program([path, "-c", "pass"], cwd=root, env=command_environment(scratch))
-        if not said.is_well and not said.is_late:
-            why = said.first_line or f"it ended with {said.code}"
+        answer = await ask_program([path, "-c", "pass"], cwd=root, env=command_environment(scratch))
+        if not answer.is_well and not answer.is_late:
+            why = answer.first_line or f"it ended with {answer.code}"
             detail = f"the interpreter {words[0]} does not work: `-c pass` fails: {why}"
             return missing(what, detail, _new_environment(words, root), code="env.interpreter", required=required)
-    said = await ask_program([path, *question], cwd=root, env=command_environment(scratch))
-    if said.is_late:
-        return warn(what, f"{shown}: {said.first_line}", "see why it takes so long", code="toolchain.slow")
-    if not said.is_well:
+    answer = await ask_program([path, *question], cwd=root, env=command_environment(scratch))
+    if answer.is_late:
+        return warn(what, f"{shown}: {answer.first_line}", "see why it takes so long", code="toolchain.slow")
+    if not answer.is_well:
         return missing(
-            what, f"{shown}: {said.first_line}", _installing(words, name), code="env.broken", required=required
+            what, f"{shown}: {answer.first_line}", _installing(words, name), code="env.broken", required=required
         )
-    detail = f"{said.first_line} ({path})"
+    detail = f"{answer.first_line} ({path})"
     if name == "test" and is_treadles_own(path, root):
         return warn(what, f"{detail}, which is Treadle's own environment", _OWN, code="toolchain.own")
     return ok(what, detail)
@@ -150,8 +150,8 @@ async def _package_lines(settings: ToolchainSettings, root: Path, *, required: b
     absent, command = missing_packages(root)
     if not absent:
         return []
-    said = await ask_git(root, "grep", "-zoE", _IMPORT, "--", *_SCRIPTS)
-    found = [line.partition("\0")[::2] for line in said.text.splitlines()]
+    answer = await ask_git(root, "grep", "-zoE", _IMPORT, "--", *_SCRIPTS)
+    found = [line.partition("\0")[::2] for line in answer.text.splitlines()]
     imports = [(path, match[1]) for path, words in found if (match := _PACKAGE.search(words))]
     used = {name for path, name in imports if is_test(path) or name in runtime_packages(root)}
     what = "toolchain packages"

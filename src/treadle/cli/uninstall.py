@@ -241,8 +241,8 @@ class Uninstalling:
             """Whether no branch that stays has a commit."""
             if not commit or repository is None:
                 return bool(commit)
-            said = await repository.refs("for-each-ref", f"--contains={commit}", "--format=%(refname)", _HEADS)
-            return all(ref.startswith(ours) for ref in said.text.splitlines())
+            answer = await repository.refs("for-each-ref", f"--contains={commit}", "--format=%(refname)", _HEADS)
+            return all(ref.startswith(ours) for ref in answer.text.splitlines())
 
         for run in self._runs:
             name = run.id
@@ -336,8 +336,8 @@ async def _untracked(repository: Repository | None, project: Project, paths: lis
     if repository is None or not paths:
         return paths
     names = [str(path.relative_to(project.root)) for path in paths]
-    said = await repository.users("ls-files", "-z", "--", *(f":(literal){name}" for name in names))
-    tracked = set(os.fsdecode(said.out).split("\0"))
+    answer = await repository.users("ls-files", "-z", "--", *(f":(literal){name}" for name in names))
+    tracked = set(os.fsdecode(answer.out).split("\0"))
     return [path for path, name in zip(paths, names, strict=True) if name not in tracked]
 
 
@@ -348,8 +348,8 @@ def _names(run: Run) -> Iterator[RefNames]:
 
 async def _other_projects(repository: Repository, project: Project) -> list[str]:
     """Other worktrees of the repository that have runs of their own; refs are shared by all of them."""
-    said = await repository.refs("worktree", "list", "--porcelain", "-z")
-    lines = os.fsdecode(said.out).split("\0")
+    answer = await repository.refs("worktree", "list", "--porcelain", "-z")
+    lines = os.fsdecode(answer.out).split("\0")
     roots = [Path(line.removeprefix("worktree ")) for line in lines if line.startswith("worktree ")]
     return [str(root) for root in roots if not _is_same(root, project.root) and Project(root).store.is_file()]
 

@@ -75,10 +75,10 @@ class ChatWebhook:
 
     def _said(self, words: ChatMessage) -> Response:
         try:
-            said = Speaker(Projects(os.environ), self._project, _named(words.actor), self._take_up).hear(words.text)
+            reply = Speaker(Projects(os.environ), self._project, _named(words.actor), self._take_up).hear(words.text)
         except TreadleError as error:
             return _refused(HTTPStatus.CONFLICT, str(error))
-        return Response(msgspec.json.encode(said.document), media_type="application/json")
+        return Response(msgspec.json.encode(reply.document), media_type="application/json")
 
     def _take_up(self, project: Project, store: Store, run: str) -> None:
         """Deliver a posted event; this process drives the runs of its own project, so those only need some time."""

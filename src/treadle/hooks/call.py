@@ -73,8 +73,8 @@ class Reply(msgspec.Struct, frozen=True):
     @property
     def out(self) -> str:
         """For standard output: words for a person, in the form that the programs show them."""
-        told = self.words and self.code == MAY_END
-        return json.dumps({"systemMessage": _cut(f"treadle: {self.words}")}) if told else ""
+        is_for_person = self.words and self.code == MAY_END
+        return json.dumps({"systemMessage": _cut(f"treadle: {self.words}")}) if is_for_person else ""
 
     @property
     def err(self) -> str:

@@ -113,10 +113,10 @@ def tool_server(
         return types.ListToolsResult(tools=[_tool(it) for it in tools])
 
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        said: ToolReply = await perform(offer_in(context).call, params.name, redaction.value(params.arguments or {}))
-        result = types.CallToolResult(content=[types.TextContent(text=said.text)], is_error=not said.ok)
-        if said.data is not None:
-            result.structured_content = said.data
+        reply: ToolReply = await perform(offer_in(context).call, params.name, redaction.value(params.arguments or {}))
+        result = types.CallToolResult(content=[types.TextContent(text=reply.text)], is_error=not reply.ok)
+        if reply.data is not None:
+            result.structured_content = reply.data
         return result
 
     return Server(

@@ -61,8 +61,8 @@ DispatchResult = Dispatched | Blocked | NeedsHuman | DispatchDone
 def standing_text(facts: RunFacts, *, whole: bool = False) -> str:
     """Format how a run stands, then the sentences that answer it: a chat has no command line."""
     now, ways = facts.now, ways_to_answer(facts)
-    said = ("You can say:", *(f"  {way}" for way in ways)) if ways else ()
-    return "\n".join([*(status_lines(now) if whole else rest_lines(now)), *said])
+    sentences = ("You can say:", *(f"  {way}" for way in ways)) if ways else ()
+    return "\n".join([*(status_lines(now) if whole else rest_lines(now)), *sentences])
 
 
 def result_of(facts: RunFacts) -> DispatchResult:
@@ -186,8 +186,8 @@ class Speaker:
             listed = tuple(f"{name}: {sentence.action}" for name in meant)
             raise UnclearSentence(f"'{target[:60]}' could be {', '.join(meant)}:", listed, code="say.ambiguous")
         which = f"there is no project '{target[:60]}' here; name one:" if target else "name a project:"
-        said = sentence.text or f"{sentence.action} {target}".strip()
-        raise UnclearSentence(which, tuple(f"{name}: {said}" for name in known), code="say.ambiguous")
+        words = sentence.text or f"{sentence.action} {target}".strip()
+        raise UnclearSentence(which, tuple(f"{name}: {words}" for name in known), code="say.ambiguous")
 
     def _act(self, project: Project, store: Store, sentence: Sentence) -> SpokenReply:
         name, unended = self._projects.name_of(project), _unended(store)
