@@ -12,7 +12,7 @@ import msgspec
 from played_model import server as exchange
 from treadle.cli import agent_trial as agent_verdict
 from treadle.cli import agents as agent_listing
-from treadle.cli import checkup, documents, library, memory_bank, projects, settings
+from treadle.cli import checkup, config, documents, library, memory_bank, projects
 from treadle.cli import gc as forgetting
 from treadle.cli import protocol as protocols
 from treadle.cli import spec as specs
@@ -66,9 +66,9 @@ DOCUMENTS: Final[dict[str, type[msgspec.Struct]]] = {
     "treadle protocol sim --json": protocols.Simulation,
     "treadle protocol explore --json": protocols.Search,
     "treadle protocol explore --scopes --json": protocols.Scopes,
-    "treadle config --json": settings.Settings,
-    "treadle config KEY --json": settings.Setting,
-    "treadle config --keys --json": settings.SettingKeys,
+    "treadle config --json": config.Settings,
+    "treadle config KEY --json": config.Setting,
+    "treadle config --keys --json": config.SettingKeys,
     "treadle doctor --json": checkup.Health,
     "treadle agents --json": agent_listing.KnownAgents,
     "treadle agents try --json": agent_verdict.Trial,
@@ -104,7 +104,7 @@ The same as [JSON Schema](json.schema.json).
 
 
 SOURCES: Final = (
-    row, run, explore, scope, model, items, checkup, documents, library, settings, projects, specs, protocols,
+    row, run, explore, scope, model, items, checkup, documents, library, config, projects, specs, protocols,
     agent_listing, agent_verdict, dispatched, forgetting, traces, cleaning, store_cleaning, engine_forgetting, tidying,
     memory_bank, activity, asking, branches, commands,
     cost, estimate, events, evidence, exchange, listing, rest, result, status, timeline, used, yours,

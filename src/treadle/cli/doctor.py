@@ -22,12 +22,12 @@ import typer
 from treadle.cli import library
 from treadle.cli.agents import agent_lines, limit_lines, own_sandboxes
 from treadle.cli.checkup import Health, Line, format_checkup, missing, ok, summarize_checkup, warn
+from treadle.cli.config import load_current_settings
 from treadle.cli.guard import UNWELL, quote_word
 from treadle.cli.hook import hook_lines
 from treadle.cli.options import JsonOption
 from treadle.cli.output import print_json
 from treadle.cli.programs import ask_git, ask_program, belongs_to_others, find_program, has_commits, is_repository
-from treadle.cli.settings import load_current_settings
 from treadle.cli.toolchain_health import toolchain_lines
 from treadle.config.detection import Folder, lane_exclusions
 from treadle.config.model import Notifications, WorkspaceSettings

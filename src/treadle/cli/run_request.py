@@ -12,13 +12,13 @@ from typing import Final
 import msgspec
 
 from treadle.cli import library
+from treadle.cli.config import load_current_settings
 from treadle.cli.guard import complain, quote_word
 from treadle.cli.library import load_sound_protocol
 from treadle.cli.moves import run_interruptibly
 from treadle.cli.output import console, is_terminal
 from treadle.cli.programs import ask_git
 from treadle.cli.project import PARTS
-from treadle.cli.settings import load_current_settings
 from treadle.cli.spec import find_accepting_protocols, read_spec
 from treadle.cli.toolchain_health import advise_parts_ahead, toolchain_lines
 from treadle.cli.unfinished_stories import find_unfinished_stories

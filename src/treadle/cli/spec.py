@@ -10,12 +10,12 @@ from typing import Annotated, Final, Literal
 import msgspec
 import typer
 
+from treadle.cli.config import load_current_settings
 from treadle.cli.documents import Fault, faults
 from treadle.cli.guard import complain, quote_word
 from treadle.cli.library import findings_of, list_protocol_folders, load_protocol, load_with_warning, read_example
 from treadle.cli.options import JsonOption
 from treadle.cli.output import STDOUT, print_json, print_text, write_new
-from treadle.cli.settings import load_current_settings
 from treadle.config.project import find_project
 from treadle.engines.start import load_run_input
 from treadle.errors import ProtocolError, TreadleError

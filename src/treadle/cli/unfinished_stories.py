@@ -3,8 +3,8 @@
 from contextlib import suppress
 
 from treadle.cli import library
+from treadle.cli.config import load_current_settings
 from treadle.cli.guard import quote_word
-from treadle.cli.settings import load_current_settings
 from treadle.config.project import Project, open_project
 from treadle.errors import TreadleError
 from treadle.git.files import read_plain_file
