@@ -21,7 +21,7 @@ import typer
 
 from treadle.cli import library
 from treadle.cli.agents import agent_lines, limit_lines, own_sandboxes
-from treadle.cli.checkup import Health, Line, format_checkup, missing, ok, summarize_checkup, warn
+from treadle.cli.checkup import Health, Line, failed, format_checkup, missing, ok, summarize_checkup, warn
 from treadle.cli.config import load_current_settings
 from treadle.cli.guard import UNWELL, quote_word
 from treadle.cli.hook import hook_lines
@@ -292,8 +292,7 @@ async def agents_line(settings: WorkspaceSettings, project: Project | None, own:
     try:
         box = await open_box(settings, project)
     except TreadleError as error:
-        detail, _, fix = str(error).partition("; ")
-        return missing(what, detail, fix, code=error.code)
+        return failed(what, error)
     if box is not None:
         return ok(what, box.name)
     besides = "; ".join(filter(None, (own, "changes outside of the scope are found afterwards")))
@@ -308,8 +307,7 @@ async def container_line(settings: WorkspaceSettings, project: Project | None) -
         try:
             box = await open_container(settings, project)
         except TreadleError as error:
-            what, _, fix = str(error).partition("; ")
-            return missing("containers", what, fix, code=error.code)
+            return failed("containers", error)
         assert box is not None
         engine = box.engine
         return ok("containers", f"{engine.kind} {engine.version} has the image {box.image} ({box.id[:19]})")

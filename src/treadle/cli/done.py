@@ -43,10 +43,10 @@ def done(
     work = find_own_work(run, step)
     code = move(
         work.run,
-        lambda _: hand_in(work, file, exit_, field or []),
+        lambda _client, _run: hand_in(work, file, exit_, field or []),
         resume=resume,
         still=lambda state: work.act in state.acts,
-        verdict=lambda project, store: print_refusal(project, store, work),
+        verdict=lambda project, store, _run: print_refusal(project, store, work),
         project=find_own_project(),
         shows_checks=True,
     )

@@ -38,33 +38,38 @@ def answer(
 
     Exits like `treadle run` if this command drives the run to its end.
     """
+    from treadle.cli.moves import move
 
     def act(client: "Client", run: str, *words: str) -> str:
         ask, chosen = ("", "", *words)[-2:]
         return f"{client.answer(run, chosen, ask=ask, note=note).title}: {chosen}"
 
-    raise typer.Exit(_act_on_run(act, run, ask_or_choice, choice, beside=2, resume=resume))
+    raise typer.Exit(move([run, ask_or_choice, choice], act, beside=2, resume=resume))
 
 
 def retry(
     run: RunArgument = None, ask: QuestionArgument = None, note: NoteOption = "", resume: ResumeOption = False
 ) -> None:
     """Answer `retry` to the open question that offers it."""
-    _choose("retry", run, ask, note, resume=resume)
+    from treadle.cli.moves import move
+
+    raise typer.Exit(move([run, ask], _choose("retry", note), beside=1, resume=resume))
 
 
 def skip(
     run: RunArgument = None, ask: QuestionArgument = None, note: NoteOption = "", resume: ResumeOption = False
 ) -> None:
     """Answer `skip` to the open question that offers it."""
-    _choose("skip", run, ask, note, resume=resume)
+    from treadle.cli.moves import move
+
+    raise typer.Exit(move([run, ask], _choose("skip", note), beside=1, resume=resume))
 
 
-def _choose(choice: str, run: str | None, ask: str | None, note: str, *, resume: bool) -> None:
+def _choose(choice: str, note: str) -> "Callable[..., str]":
     def act(client: "Client", run: str, ask: str = "") -> str:
         return f"{client.answer(run, choice, ask=ask, note=note).title}: {choice}"
 
-    raise typer.Exit(_act_on_run(act, run, ask, beside=1, resume=resume))
+    return act
 
 
 def go(
@@ -78,13 +83,15 @@ def go(
     resume: ResumeOption = False,
 ) -> None:
     """Start a step that waits for you, or run a command of the protocol, such as /rev."""
+    from treadle.cli.moves import move
+
     arguments = [run, step, *(words or ())]
     beside = len(arguments) if (run or "").startswith("/") else 1
 
     def act(client: "Client", run: str, *words: str) -> str:
         return f"{client.go(run, *words, at=at)} has its go"
 
-    raise typer.Exit(_act_on_run(act, *arguments, beside=beside, resume=resume))
+    raise typer.Exit(move(arguments, act, beside=beside, resume=resume))
 
 
 def send(
@@ -97,20 +104,21 @@ def send(
     resume: ResumeOption = False,
 ) -> None:
     """Send a signal to an instance, which handles it between two steps. Prints where the instance stands."""
+    from treadle.cli.moves import move
+    from treadle.cli.output import harmless
+    from treadle.engines.status import read_status
 
     def act(client: "Client", run: str, name: str = "", text: str = "") -> str:
         client.send(run, name, text, at=at)
         return f"{name} is sent to {at}"
 
-    def print_position(project: "Project", store: "Store", run: str) -> None:
-        from treadle.cli.output import harmless
-        from treadle.engines.status import read_status
-
+    def print_position(project: "Project", store: "Store", run: str) -> int:
         for line in read_status(project, store, run).lines:
             if line.instance == at:
                 typer.echo(harmless(f"{at}: {f'{line.step} · ' if line.step else ''}{line.text}"))
+        return 0
 
-    raise typer.Exit(_act_on_run(act, run, signal, text, beside=2, resume=resume, afterwards=print_position))
+    raise typer.Exit(move([run, signal, text], act, beside=2, resume=resume, verdict=print_position))
 
 
 def level(
@@ -119,32 +127,35 @@ def level(
     resume: ResumeOption = False,
 ) -> None:
     """Set the automation level of a run. Running agents may finish."""
+    from treadle.cli.moves import move
 
     def act(client: "Client", run: str) -> str:
         client.level(run, cast("Literal[0, 1, 2]", level))
         return f"{run} goes on at level {level}"
 
-    raise typer.Exit(_act_on_run(act, run, resume=resume))
+    raise typer.Exit(move([run], act, resume=resume))
 
 
 def pause(run: RunArgument = None, at: PartOption = "root") -> None:
     """Pause a run: running agents may finish, nothing new starts. `treadle resume` continues."""
+    from treadle.cli.moves import move
 
     def act(client: "Client", run: str) -> str:
         client.pause(run, at=at)
         return f"{run if at == 'root' else f'{at} of {run}'} is to pause"
 
-    raise typer.Exit(_act_on_run(act, run))
+    raise typer.Exit(move([run], act))
 
 
 def abort(run: RunArgument = None, at: PartOption = "root") -> None:
     """End a run for good: stops its agents, keeps their work, merges nothing more."""
+    from treadle.cli.moves import move
 
     def act(client: "Client", run: str) -> str:
         client.abort(run, at=at)
         return f"{run if at == 'root' else f'{at} of {run}'} is to be aborted"
 
-    _act_on_run(act, run)  # its exit code is 0: the end is what was asked for
+    move([run], act)  # its exit code is 0: the end is what was asked for
 
 
 def resume(
@@ -163,27 +174,3 @@ def resume(
         if run and resume_elsewhere(project, store, run, as_json=as_json):
             return
         raise typer.Exit(continue_runs(project, store, prepare_resume(project, store, run), as_json=as_json))
-
-
-def _act_on_run(
-    act: "Callable[..., str]",
-    *words: str | None,
-    beside: int = 0,
-    resume: bool = False,
-    afterwards: "Callable[[Project, Store, str], None] | None" = None,
-) -> int:
-    """Find the run that the words name or imply, act on it, and return the exit code.
-
-    `act` gets the client, the run, and the other words, at most `beside` of them. `afterwards` prints the effect.
-    """
-    from treadle.cli.moves import move
-    from treadle.cli.run_reader import find_run_to_move
-
-    run, rest = find_run_to_move(*words, beside=beside)
-
-    def verdict(project: "Project", store: "Store") -> int:
-        if afterwards:
-            afterwards(project, store, run)
-        return 0
-
-    return move(run, lambda client: act(client, run, *rest), resume=resume, verdict=verdict)

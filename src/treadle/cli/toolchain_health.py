@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from treadle.cli import library
-from treadle.cli.checkup import Line, missing, ok, warn
+from treadle.cli.checkup import Line, failed, missing, ok, warn
 from treadle.cli.programs import ask_git, ask_program, find_program
 from treadle.config.detection import missing_packages, runtime_packages
 from treadle.config.model import Config, ToolchainSettings
@@ -106,8 +106,7 @@ async def toolchain_lines(
             lines.append(ok("generated files", f"{count} for each lane"))
         except TreadleError as error:
             if error.code.startswith("generated."):  # else no commit yet, or no repository: other lines say so
-                detail, _, fix = str(error).partition("; ")
-                lines.append(missing("generated files", detail, fix, code=error.code))
+                lines.append(failed("generated files", error))
     return lines
 
 
@@ -183,10 +182,8 @@ async def _collection_lines(config: Config, project: Project) -> list[Line]:
     try:
         count, why = await collect_base(project, config)
     except TreadleError as error:
-        if error.code != "env.generated":  # no commit yet, or no repository: other lines say so
-            return []
-        detail, _, fix = str(error).partition("; ")
-        return [missing(what, detail, fix, code=error.code)]
+        # Otherwise there is no commit yet, or no repository: other lines say so.
+        return [failed(what, error)] if error.code == "env.generated" else []
     if why:
         fix = "install what the test tool needs, or mend its options"
         return [missing(what, f"the tests of the last commit cannot be listed: {why}", fix, code="env.tests")]

@@ -133,6 +133,8 @@ class Uninstalling:
             raise TreadleError(f"{text}: remove the link", code="file.link")
         self._project, self._config = project, config
         self._runs: list[Run] = []
+        self._names: list[RefNames] = []
+        """The names of the refs and branches of each run with settings that can be read."""
 
     async def find(self) -> Traces:
         """Everything that is there now."""
@@ -190,14 +192,16 @@ class Uninstalling:
         refs = Refs(repository)
         with closing(Store(self._project.store)) if self._project.store.is_file() else nullcontext() as store:
             self._runs = store.runs() if store else []
+            for run in self._runs:
+                with suppress(PortError):
+                    self._names.append(RefNames(run.id, settings_of(run).config.git.branch_prefix))
             older = await move_older_branches(repository, refs, store, dry=True) if store else []
         ours, heads, checked_out = await refs.below(_OURS), await refs.below(_HEADS), await refs.checked_out()
-        names = [found for run in self._runs for found in _names(run)]
-        results = [one.result for one in names if one.result in heads]
+        results = [one.result for one in self._names if one.result in heads]
         used = [ref.removeprefix(_HEADS) for ref in results if ref in checked_out]
         left = [f"the branch {name}, which a worktree is on" for name in used]
         if others := await _other_projects(repository, self._project):
-            own = tuple(one.spaces[1] for one in names)
+            own = tuple(one.spaces[1] for one in self._names)
             left.append(f"refs of the runs of {', '.join(others)}, a worktree of the same repository")
             ours = {ref: value for ref, value in ours.items() if ref.startswith(own)} if own else {}
         return list(ours), [*(ref for ref in results if ref not in checked_out), *older], left
@@ -235,7 +239,7 @@ class Uninstalling:
                     yield f"the hook in {program.file}, for all projects (`treadle hook uninstall --user`)"
 
     async def _reasons(self, repository: Repository | None) -> AsyncIterator[Reason]:
-        ours = tuple(names.older for run in self._runs for names in _names(run))
+        ours = tuple(names.older for names in self._names)
 
         async def is_lost(commit: str) -> bool:
             """Whether no branch that stays has a commit."""
@@ -260,7 +264,7 @@ class Uninstalling:
                     way = f"`git branch NAME {shlex.quote(found.branch)}` keeps them"
                     yield Reason(code="uninstall.undelivered", what=name, text=f"{text}; {way}")
         # `treadle gc --run` forgets a run and keeps the ref of its accepted work.
-        known = tuple(names.spaces[1] for run in self._runs for names in _names(run))
+        known = tuple(names.spaces[1] for names in self._names)
         kept = await Refs(repository).below(_OURS) if repository else {}
         for ref, commit in kept.items():
             if ref.endswith(_KEPT) and not ref.startswith(known) and await is_lost(commit):
@@ -339,11 +343,6 @@ async def _untracked(repository: Repository | None, project: Project, paths: lis
     answer = await repository.users("ls-files", "-z", "--", *(f":(literal){name}" for name in names))
     tracked = set(os.fsdecode(answer.out).split("\0"))
     return [path for path, name in zip(paths, names, strict=True) if name not in tracked]
-
-
-def _names(run: Run) -> Iterator[RefNames]:
-    with suppress(PortError):
-        yield RefNames(run.id, settings_of(run).config.git.branch_prefix)
 
 
 async def _other_projects(repository: Repository, project: Project) -> list[str]:

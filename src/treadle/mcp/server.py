@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any, BinaryIO, Final, cast
 
@@ -17,7 +17,7 @@ from mcp.server.stdio import stdio_server
 
 from treadle import __version__
 from treadle.config.secrets import redaction_of
-from treadle.mcp.offer import OF_A_PROJECT, OF_A_STEP, Offer, ProjectMemory, ServedActivity, memory_in
+from treadle.mcp.offer import Offer, ProjectMemory, ServedActivity, memory_in
 from treadle.memory.knowledge_tools import UNREADABLE
 from treadle.memory.store import Memory
 from treadle.results.assignment import Assignment
@@ -136,17 +136,14 @@ def _tool(it: ToolSpec) -> types.Tool:
 def serve(task: Assignment, env: Mapping[str, str]) -> None:
     """Serve an activity until the client goes away. It needs no network, and no store but that of its dialogue."""
     path = memory_in(env)
-    if path is None:
-        asyncio.run(_serve(ServedActivity(task, env), OF_A_STEP))
-        return
-    with closing(Memory(path)) as memory:
-        asyncio.run(_serve(ServedActivity(task, env, memory), OF_A_STEP))
+    with closing(Memory(path)) if path else nullcontext() as memory:
+        asyncio.run(_serve(ServedActivity(task, env, memory)))
 
 
 def serve_memory(path: Path) -> None:
     """Serve a project's memory until the client goes away."""
     with closing(Memory(path)) as memory:
-        asyncio.run(_serve(ProjectMemory(memory), OF_A_PROJECT))
+        asyncio.run(_serve(ProjectMemory(memory)))
 
 
 async def _at_once(function: Callable[..., Any], *arguments: Any) -> Any:
@@ -154,8 +151,8 @@ async def _at_once(function: Callable[..., Any], *arguments: Any) -> Any:
     return function(*arguments)
 
 
-async def _serve(offer: Offer, instructions: str) -> None:
-    server = tool_server(lambda _context: offer, instructions, _at_once)
+async def _serve(offer: Offer) -> None:
+    server = tool_server(lambda _context: offer, offer.instructions, _at_once)
     # The SDK asks a file only for its lines, and its own puts something else in place of what it cannot read.
     stdin, stdout = cast(Any, read_lines(sys.stdin.buffer)), cast(Any, Answers())
     async with stdio_server(stdin, stdout) as (incoming, outgoing):
