@@ -103,7 +103,7 @@ def judge_trial(
     chronicle: Chronicle, agent: Agent, known: Collection[str], trouble: str, *,
     version: str, sandbox: str, played: bool, folder: Path,
 ) -> Trial:  # fmt: skip
-    """The verdict on an agent.
+    """Judge an agent by the log of its trial.
 
     `known` are the steps that answered with the word; with a played model, only those that also sent it in their first
     request.
@@ -237,7 +237,7 @@ async def _describe(agent: Agent, folder: Path) -> tuple[str, str]:
 
 
 def _drive(folder: Path, agent: str, env: Mapping[str, str], patience: float, *, quiet: bool) -> None:
-    """To its end, or as far as it comes in time."""
+    """Drive the trial to its end, or until the timeout."""
     with DriverProcess(folder, env) as driving:
         driving.start("run", "spec.json", "--agent", agent, "--name", RUN)
         while not driving.is_gone and not _so_far(folder):
@@ -255,7 +255,7 @@ def _drive(folder: Path, agent: str, env: Mapping[str, str], patience: float, *,
 
 
 def _so_far(folder: Path) -> Chronicle | None:
-    """The run, once it is recorded."""
+    """Read the run; None before it is recorded."""
     with suppress(TreadleError), open_for_reading(Project(folder)) as store:
         return read_run(store, RUN).chronicle
     return None
@@ -286,7 +286,7 @@ def _sent(server: "ModelServer", step: str, word: str) -> bool:
 
 
 def _trouble(chronicle: Chronicle, store: Store, patience: float) -> str:
-    """Why the run did not come to its end, in words: a service that is out, the last failure, or the time."""
+    """Explain why the run did not end: an outage of a service, the last failure, or the timeout."""
     state = chronicle.state
     if state.outcome == "Tried":
         return ""

@@ -105,7 +105,7 @@ class KnownAgents(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def list_agents() -> KnownAgents:
-    """All of them, asked at once."""
+    """Describe all known agents; they are asked concurrently."""
     with tempfile.TemporaryDirectory(prefix="treadle-agents-") as home:
         found = await asyncio.gather(*(_describe_agent(program, Path(home)) for program in PROGRAMS))
     box = await find_box()

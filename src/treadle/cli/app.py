@@ -101,7 +101,7 @@ def build(arguments: list[str]) -> typer.Typer:
 
 
 def build_all() -> typer.Typer:
-    """The program with every command, as the documentation describes it."""
+    """Build the program with every command, for the documentation."""
     app = _empty()
     for name in COMMANDS | GROUPS:
         _add(app, name)
@@ -127,7 +127,7 @@ def _add(app: typer.Typer, name: str) -> None:
 
 
 def _words_to_complete() -> list[str]:
-    """The words after `treadle` that a shell wants completed; it passes them in the environment."""
+    """Return the words after `treadle` that a shell wants completed; it passes them in the environment."""
     line = os.environ.get("_TYPER_COMPLETE_ARGS") or os.environ.get("COMP_WORDS") or ""
     return line.split()[1:] if "_TREADLE_COMPLETE" in os.environ else []
 
@@ -164,7 +164,7 @@ class UsageMistake(Protocol):
     message: str
 
     def format_message(self) -> str:
-        """The sentence that the library would print."""
+        """Return the sentence that the library would print."""
         ...
 
 
@@ -200,7 +200,7 @@ def _unknown(kind: str, word: str, known: Any) -> str:
 
 
 def _named(param: Any) -> str:
-    """A parameter as the reference calls it."""
+    """Name a parameter as the reference does."""
     return param.opts[0] if param.param_type_name == "option" else str(param.metavar or param.name.upper()).strip("[]")
 
 

@@ -107,7 +107,7 @@ def load_current_settings(changes: Sequence[str] = ()) -> EffectiveSettings:
 
 
 def find_setting(settings: EffectiveSettings, name: str, protocol: str = "") -> EffectiveSetting:
-    """The setting of a key; an error that suggests another if there is no such key."""
+    """Return the setting of a key; the error about an unknown key suggests another."""
     path = tuple(name.split("."))
     if find_key(path) is None:
         hint = suggest(name, (key.name for key in KEYS)) or "`treadle config --keys` lists them"
@@ -154,7 +154,7 @@ def print_keys(*, as_json: bool) -> None:
 
 
 def describe_setting(setting: EffectiveSetting) -> SettingValue:
-    """A setting for programs."""
+    """Convert a setting into its JSON document."""
     place = setting.place
     line = place.line if place and place.line else None
     source = setting.source.name.lower().replace("_", " ")
@@ -163,7 +163,7 @@ def describe_setting(setting: EffectiveSetting) -> SettingValue:
 
 
 def format_value(value: Value) -> str:
-    """A value as a person would type it."""
+    """Format a value as a person would type it."""
     match value:
         case None:
             return ""

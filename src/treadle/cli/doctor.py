@@ -129,7 +129,7 @@ async def git_line() -> Line:
 
 
 def parse_version(text: str) -> tuple[int, ...]:
-    """The first thing in a text that looks like a version."""
+    """Return the first version number in a text; empty if there is none."""
     match = re.search(r"\d+(\.\d+)+", text)
     return tuple(int(part[:9]) for part in match[0].split(".")[:3]) if match else ()
 
@@ -162,7 +162,7 @@ def sqlite_line(project: Project | None) -> Line:
 
 
 def disk_line(project: Project | None) -> Line:
-    """How much space is left where worktrees go."""
+    """Check the free disk space for worktrees."""
     folder = _nearest(project.worktrees) if project else Path.cwd()
     free = shutil.disk_usage(folder).free
     shown = f"{free / 10**9:.1f} GB free in {folder}"
@@ -172,7 +172,7 @@ def disk_line(project: Project | None) -> Line:
 
 
 def _nearest(folder: Path) -> Path:
-    """The folder, or the nearest above it that is there."""
+    """Return the folder, or its nearest existing parent."""
     return next(place for place in (folder, *folder.parents) if place.is_dir())
 
 

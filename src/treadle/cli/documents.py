@@ -55,10 +55,10 @@ class FailedCommand(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def document(kind: type[Document], value: msgspec.Struct | Mapping[str, Any]) -> Document:
-    """A value as a document: the same, and the version of its form."""
+    """Convert a value into a document: its fields, and the version of the format."""
     return msgspec.convert({**msgspec.to_builtins(value), "schema": 1}, kind)
 
 
 def faults(findings: Iterable[Finding]) -> tuple[Fault, ...]:
-    """Findings for programs."""
+    """Convert findings for programs."""
     return msgspec.convert(to_json(findings), tuple[Fault, ...])

@@ -57,7 +57,7 @@ def done(
 
 
 def find_own_work(run: str, step: str) -> Work:
-    """The activity that is meant; an error lists those there are."""
+    """Find the activity to hand in; an error lists the candidates."""
     project = find_own_project()
     with opened_store(project) as store:
         if run and (outcome := store.run(run).outcome):
@@ -76,7 +76,7 @@ def split_run_and_file(run: str, file: str | None) -> tuple[str, str | None]:
 
 
 def find_own_project() -> Project:
-    """The project that the work is of, also from inside of the folder that is a person's."""
+    """Find the project of the work, also from inside a lane."""
     return owner_of(current_folder()) or open_project()
 
 

@@ -24,7 +24,7 @@ _PATIENCE: Final = 20.0
 
 
 def treadle_command(*words: str) -> list[str]:
-    """A command of this very program."""
+    """Return a command line that starts this very program."""
     return [sys.executable, "-P", "-m", "treadle", *words]
 
 

@@ -43,7 +43,7 @@ _USAGE: Final = "give a FILE, - for standard input, or {} NAME with --field name
 def read_answer(
     ways: Ways, file: str | None, type_: str | None, fields: Sequence[str], option: str = "--type"
 ) -> object | Faulty:
-    """The answer that the arguments stand for."""
+    """Read the answer from the arguments, a file or standard input."""
     if (file is None) == (type_ is None):
         usage = _USAGE.format(option)
         raise TreadleError(

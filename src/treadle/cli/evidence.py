@@ -57,7 +57,7 @@ _LEAST = 20
 
 
 def test_manifest(found: Evidence) -> dict[str, object]:
-    """Which test stands for which criterion, as in `test_manifest.json`; a criterion of a part names its spec."""
+    """Map each test to its criteria, as in `test_manifest.json`; a criterion of a part names its spec."""
     entries: dict[str, list[str]] = {}
     for one in found.criteria:
         id_ = one.id if one.spec in ("", found.spec) else f"{one.spec}/{one.id}"
@@ -68,7 +68,7 @@ def test_manifest(found: Evidence) -> dict[str, object]:
 
 
 def wrap_row(row: TextRow, width: int) -> Iterator[str]:
-    """A row in lines of a width; 0: on one."""
+    """Wrap a row to a width; 0 means one line."""
     text = harmless(row.text)
     if not width or not text:
         yield " " * row.indent + text if text else ""
@@ -87,7 +87,7 @@ def wrap_row(row: TextRow, width: int) -> Iterator[str]:
 
 
 def write_page(found: Evidence, file: Path, *, force: bool) -> None:
-    """The page as a file; in place of an earlier one, and of nothing else unless that is wanted."""
+    """Write the page; replace an earlier page, but any other file only with `force`."""
     from treadle.views.evidence_html import MADE, html
 
     page = html(found)

@@ -167,7 +167,7 @@ def _forgotten(cleaned: Cleaned) -> Iterator[str]:
 
 
 def format_size(count: int) -> str:
-    """A number of bytes, in the unit that suits it."""
+    """Format a number of bytes with a suitable unit."""
     for unit in ("B", "kB", "MB"):
         if count < 1000:
             return f"{count} {unit}"

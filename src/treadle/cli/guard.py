@@ -125,7 +125,7 @@ def asks_for_json() -> bool:
 
 
 def blame(error: TreadleError) -> str:
-    """An error for people, with its code at the end; below a text of several lines, which may be there to copy."""
+    """Format an error for people, with its code at the end; on its own line below a text of several lines, to copy."""
     text = str(error)
     gap = "\n" if "\n" in text else " "
     return f"{text}{gap}[{error.code}]"

@@ -118,8 +118,8 @@ def _hand_in(
     found = task.hand_in(answer, channel, by)
     if isinstance(found, Faulty):
         if work.act not in store.load(work.run).state.acts:
-            return NO_REPLY  # somebody else was faster
-        if not task.is_taken:  # else somebody else was faster, too, and its checks are still to come
+            return NO_REPLY  # another session was faster
+        if not task.is_taken:  # else another session was faster, too, and its checks are still to come
             return _hold(call, step_answer, found.problems)
     if not asyncio.run(_take_up(project, store, work)):
         return Reply(
@@ -172,7 +172,7 @@ def _judged(project: Project, store: Store, call: HookCall, work: Work, claimed:
 
 
 def _form(work: Work, ways: Ways) -> Iterator[str]:
-    """How a step is answered by hand."""
+    """Explain how to answer a step by hand."""
     words = [exit_name(ways.protocol, name) for name in ways.exits]
     yield f"Write {work.lane / RESULT}:"
     yield f"  status: {' | '.join(dict.fromkeys(words))}"
@@ -199,7 +199,7 @@ _SHOWN: Final = 4_000
 
 
 def reply_to_completed_task(project: Project, store: Store, call: HookCall, mine: Sequence[SessionWork]) -> Reply:
-    """A task of an agent's own list: it does not count before the project's own command succeeds in the lane."""
+    """Refuse to complete a task of an agent's own list until the project's own command succeeds in the lane."""
     for work in (one.work for one in mine):
         history = store.load(work.run)
         job = _job(history, work)
@@ -226,7 +226,7 @@ def reply_to_idle_teammate(store: Store, call: HookCall, mine: Sequence[SessionW
 
 
 async def _post_check(project: Project, store: Store, work: Work, text: str) -> CommandResult | None:
-    """The last of its commands that was run, which is the first that fails."""
+    """Run the commands of a check until one fails; return the last result."""
     run = store.run(work.run)
     tools = ProjectTools(toolchain_of(settings_of(run).config, project, await container_of(project, run)))
     built = None

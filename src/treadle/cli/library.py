@@ -32,7 +32,7 @@ NOTES: Final = ".md"
 
 
 def own_folder(name: str) -> Path:
-    """One of the project's folders for Treadle: `protocols`, `overlays` or `templates`."""
+    """Return one of the project's folders for Treadle: `protocols`, `overlays` or `templates`."""
     return Path(root()) / OWN_FOLDER / name
 
 
@@ -52,13 +52,13 @@ def find_overlays(name: str) -> list[Path]:
 
 
 def find_templates(name: str) -> list[tuple[str, Path]]:
-    """The project's templates in place of a protocol's, by the names that they have there."""
+    """Return the project's templates that replace those of a protocol, by template name."""
     folder = own_folder("templates") / name
     return [(path.relative_to(folder).as_posix(), path) for path in sorted(folder.rglob("*.jinja"))]
 
 
 def find_misplaced(known: Collection[str]) -> list[Finding]:
-    """Everything in the project's folders that can be in force for none of the known protocols."""
+    """Find everything in the project's folders that applies to none of the known protocols."""
     folders = [own_folder(name) for name in ("", "protocols", "overlays", "templates")]
     found = [
         _misplaced(Place(str(path)), "", "this must be a folder", "move it away")
@@ -131,7 +131,7 @@ EXAMPLE: Final = "example.yaml"
 
 
 def list_protocol_folders() -> dict[str, Path]:
-    """Every protocol that can be named here, with its folder."""
+    """Map each protocol that can be named here to its folder."""
     return available([own_folder("protocols")])
 
 
@@ -141,12 +141,12 @@ def is_built_in(name: str) -> bool:
 
 
 def source_of(folder: Path) -> str:
-    """Where a protocol comes from, in words."""
+    """Describe where a protocol comes from."""
     return "built in" if folder.is_relative_to(BUILT_IN) else str(folder)
 
 
 def open_protocol(name: str) -> Loaded:
-    """A protocol by name or path; a named one as it is in force here, which nothing may be if a change cannot."""
+    """Load a protocol by name or path; refuse a named one if any change of the project cannot apply."""
     known = list_protocol_folders()
     found = find_misplaced(known) if name in known else []
     if found:
@@ -155,7 +155,7 @@ def open_protocol(name: str) -> Loaded:
 
 
 def load_protocol(name: str) -> Loaded:
-    """A protocol by name or path; a named one with those changes of the project that can be put in force."""
+    """Load a protocol by name or path; a named one with those changes of the project that apply."""
     known = list_protocol_folders()
     if name not in known:
         return load_source(find_folder(name))
@@ -169,11 +169,11 @@ def load_protocol(name: str) -> Loaded:
 
 
 def find_folder(name: str) -> Path:
-    """The folder of a protocol, by name or path."""
+    """Find the folder of a protocol, by name or path."""
     known = list_protocol_folders()
     if name in known:
         return known[name]
-    if not os.path.exists(name) and Path(name).name == name:  # noqa: PTH110 - what is too long for a path is not there
+    if not os.path.exists(name) and Path(name).name == name:  # noqa: PTH110 - a name too long for a path does not exist
         hint = suggest(name, known)
         raise TreadleError(
             f"there is no protocol {quote_name(name)}{f' ({hint})' if hint else ''}; there are {', '.join(known)}",
@@ -183,7 +183,7 @@ def find_folder(name: str) -> Path:
 
 
 def read_example(name: str) -> str:
-    """The commented example of a protocol's input: its own, or that of the protocol that it extends."""
+    """Read the commented example of a protocol's input: its own, or that of the protocol that it extends."""
     own = find_folder(name)
     for place in _lineage(own):
         if (place / EXAMPLE).is_file():
@@ -195,13 +195,13 @@ def read_example(name: str) -> str:
 
 
 def read_protocol_terms(name: str) -> dict[str, Terms]:
-    """On which terms the steps of a protocol are done alone: its own, or those of the protocol that it extends."""
+    """Read the terms for running steps of a protocol alone: its own, or those of the protocol that it extends."""
     found = next((place / TERMS_FILE for place in _lineage(find_folder(name)) if (place / TERMS_FILE).is_file()), None)
     return read_terms(read_tree(found)) if found else {}
 
 
 def _lineage(own: Path) -> Iterator[Path]:
-    """A protocol's folder, then those of the protocols that it extends; one may extend the built-in one of its name."""
+    """Yield a protocol's folder, then those that it extends; a protocol may extend the built-in one of its own name."""
     seen: list[Path] = []
     at: Path | None = own
     while at is not None:
@@ -311,7 +311,7 @@ def load_sound_protocol(name: str) -> Protocol:
 
 
 def load_with_warning(name: str) -> Protocol:
-    """A protocol to look at; with a warning, if it does not pass its checks."""
+    """Load a protocol to show; warn if it does not pass its checks."""
     found = open_protocol(name)
     errors = _errors(found)
     if errors:

@@ -113,7 +113,7 @@ def read_run_bank(word: str | None) -> RunBank:
 
 
 def select_documents(found: RunBank, what: str) -> Bank:
-    """The documents that are meant; all of them if nothing is named."""
+    """Select the named documents, or all of them."""
     target, _, section = what.partition(":")
     target = _TYPED.sub("σ", target)
     names = artifacts_named(found.protocol, target) if target else list(found.protocol.artifacts)
@@ -144,7 +144,7 @@ def select_documents(found: RunBank, what: str) -> Bank:
 
 
 def list_documents(found: Bank) -> list[tuple[str, ...]]:
-    """The documents, a line each."""
+    """Format the documents as rows of a table."""
     return [
         (", ".join(it.symbols), it.artifact, it.path, it.writer, "there" if it.there else "not written yet")
         for it in found.documents
@@ -152,7 +152,7 @@ def list_documents(found: Bank) -> list[tuple[str, ...]]:
 
 
 def _cut_to_section(documents: list[BankDocument], wanted: Reference) -> BankDocument:
-    """The first document that has a section, with only that section and all below it."""
+    """Return the first document with a section, cut to that section and those below it."""
     for document in documents:
         lines, listed = document.text.splitlines(), list(sections(document.text))
         # The depth of a heading is its number of `#`; a section ends at the next heading that is not deeper.
@@ -202,5 +202,5 @@ def check_bank(found: RunBank) -> list[Finding]:
 
 
 def examine_bank(found: RunBank) -> BankExamination:
-    """The same for programs."""
+    """Check the bank, and return the findings for programs."""
     return BankExamination(run=found.run.id, findings=faults(check_bank(found)))

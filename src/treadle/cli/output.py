@@ -28,33 +28,33 @@ def is_terminal() -> bool:
 
 
 def console() -> "Console":
-    """The terminal, as it is and as the person wants it: with `NO_COLOR` nothing is bold either."""
+    """Open the terminal for rich output; with `NO_COLOR` nothing is bold either."""
     from rich.console import Console
 
     return Console(color_system=None if os.environ.get("NO_COLOR") else "auto", highlight=False)
 
 
 def harmless(text: str) -> str:
-    """Anybody's text on one line, with everything written out that would act on a terminal."""
+    """Make a foreign text safe to print, on one line: control characters become visible."""
     from treadle.prompts.foreign import visible
 
     return visible(text).replace("\n", " ⏎ ")
 
 
 def print_text(text: str, *, nl: bool = True) -> None:
-    """Lines of anybody's text, with everything written out that would act on a terminal."""
+    """Print a foreign text; control characters become visible."""
     from treadle.prompts.foreign import visible
 
     typer.echo(visible(text), nl=nl)
 
 
 def print_json(value: object) -> None:
-    """A value as indented JSON, one document."""
+    """Print a value as one indented JSON document."""
     _echo_json(msgspec.json.format(msgspec.json.encode(value), indent=2))
 
 
 def print_json_line(value: object) -> None:
-    """A value as JSON on a line of its own, one of many."""
+    """Print a value as JSON on one line, one of many."""
     _echo_json(msgspec.json.encode(value))
 
 
@@ -75,7 +75,7 @@ def print_ascii_json(value: object) -> None:
 
 
 def print_table(columns: Sequence[str], lines: Sequence[Sequence[str]], title: str = "") -> None:
-    """A table: drawn on a terminal that is wide enough for it, Markdown otherwise."""
+    """Print a table: drawn on a terminal that is wide enough for it, Markdown otherwise."""
     from treadle.prompts.foreign import visible
 
     lines = [[visible(cell) for cell in line] for line in lines]
@@ -98,7 +98,7 @@ def print_table(columns: Sequence[str], lines: Sequence[Sequence[str]], title: s
 
 
 def print_markdown(text: str) -> None:
-    """Markdown: rendered on a terminal, as it is otherwise; nothing in it acts on a terminal."""
+    """Print Markdown: rendered on a terminal, as it is otherwise; control characters become visible."""
     if not is_terminal():
         print_text(text)
         return
@@ -123,7 +123,7 @@ def is_wide_enough(columns: int, width: int) -> bool:
 
 
 def narrow_tables(text: str, width: int) -> str:
-    """The text with every table that does not fit as a list: an entry a row, a line a cell."""
+    """Turn every table that is too wide into a list: an entry for each row, a line for each cell."""
     lines: list[str] = []
     for is_table, block in groupby(text.splitlines(), key=lambda line: line.startswith("|")):
         rows = list(block)
@@ -153,7 +153,7 @@ _RECOGNISED: Final = 40
 
 
 def write_new(path: Path, text: str) -> None:
-    """Writes a file that must not be there yet."""
+    """Write a file that must not exist yet."""
     if os.path.lexists(path):
         raise TreadleError(f"{path} is already there; give another name, or remove it first", code="file.exists")
     with _reported(path):
@@ -176,7 +176,7 @@ def write_again(path: Path, text: str, is_ours: Callable[[str], bool]) -> None:
 
 
 def write_folder(folder: Path, texts: Mapping[str, str]) -> None:
-    """Writes a folder that must not be there yet, or must be empty."""
+    """Write a folder that must not exist yet, or must be empty."""
     with _reported(folder):
         problem = ""
         if folder.is_symlink() or (folder.exists() and not folder.is_dir()):

@@ -69,7 +69,7 @@ class Scene(NamedTuple):
 
 
 def simulate_scenes(protocol: Protocol, seed: int, faults: float) -> Iterator[Scene]:
-    """A run in a random world, until it ends."""
+    """Simulate a run in a random world, until it ends."""
     world, state, ledger = RandomWorld(protocol, Random(f"{protocol.name} {seed}"), faults), State(), Ledger()
     event: Event | None = world.start()
     count = 0
@@ -289,7 +289,7 @@ class Performance:
         return Scene(f"The demo itself {deed.does} in your place: treadle {shlex.join(words)}", state)
 
     def _take_up(self, driving: DriverProcess) -> None:
-        """An answer or a go may come when the driver has just gone to rest; otherwise it should not have gone."""
+        """Resume the run if an answer or a go came just as the driver went to rest; otherwise the run has failed."""
         if not self._is_helped:
             errors = driving.last_words
             raise TreadleError(
@@ -306,7 +306,7 @@ def _text(made: Move, store: Store) -> str:
 
 
 def _why(made: Move, store: Store) -> str:
-    """Why work was refused, in the words of the checks."""
+    """Explain why work was refused, in the words of the checks; empty if it was not."""
     if not isinstance(made.event, Checked) or all(one.ok for one in made.event.results):
         return ""
     state, place = made.state, made.event.act.partition("#")[0]
@@ -356,7 +356,7 @@ def perform_demo(protocol: str, folder: Path | None, agent: str = "") -> int:
             if model:
                 print_text(f"The model of {agent} is played at {model.url}; no key is used, and nothing is paid.\n")
             performance = Performance(story, place, agent, env)
-            with closing(performance.scenes()) as scenes:  # whatever ends it, nobody drives the run afterwards
+            with closing(performance.scenes()) as scenes:  # whatever ends it, no driver is left behind
                 if is_terminal() and not console().is_dumb_terminal:
                     watch(load(protocol), scenes)
                 else:
@@ -372,7 +372,7 @@ def perform_demo(protocol: str, folder: Path | None, agent: str = "") -> int:
 
 
 def _find_python() -> str:
-    """A Python with pytest: the tests of a demo are real ones."""
+    """Find a Python with pytest: the tests of a demo are real ones."""
     if not shutil.which("git"):
         raise TreadleError(
             "the demo makes a real repository and needs git, which is not on the PATH; install it", code="git.missing"
@@ -389,7 +389,7 @@ def _find_python() -> str:
 
 
 def _program() -> str:
-    """How this program is called here."""
+    """Return the command that starts this program here."""
     if shutil.which("treadle"):
         return "treadle"
     called = Path(sys.argv[0])

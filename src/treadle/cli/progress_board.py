@@ -237,7 +237,7 @@ class CheckLines(ProgressBoard):
 
 
 def check_line(one: CheckProgress, elapsed: float | None = None) -> str:
-    """A check in a line: its place, its name, how it ended or how far its tests are, and how long it took."""
+    """Format a check as a line: its number, name, result or count of tests, and duration."""
     state = "advises" if one.state == "failed" and one.advisory else one.state
     known = f" of {one.tests}" if one.tests else ""
     tests = f", {one.tests_done}{known} tests" if one.tests_done else ""

@@ -315,7 +315,7 @@ async def start_repository(root: Path, plan: SetupPlan, *, dry_run: bool, yes: b
 
 
 async def _untracked(root: Path) -> list[str]:
-    """Files that git does not know and does not ignore."""
+    """List the files that git neither tracks nor ignores."""
     answer = await ask_git(root, "ls-files", "--others", "--exclude-standard", "-z")
     return [name for name in answer.text.split("\0") if name] if answer.is_well else []
 

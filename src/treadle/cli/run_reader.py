@@ -37,7 +37,7 @@ def pick(word: str, known: Iterable[str], what: str) -> str:
 
 
 def list_some(names: list[str]) -> str:
-    """The first of them, and how many more there are."""
+    """List the first five names, and count the rest."""
     return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
 
@@ -46,10 +46,10 @@ NO_RUNS: Final = "no runs yet; `treadle run SPEC` starts one"
 
 @contextmanager
 def open_for_reading(project: Project | None = None) -> Iterator[Store]:
-    """The project's store, for reading only."""
+    """Open the project's store, for reading only."""
     project = project or open_project()
     if not project.store.exists():
-        # Imported here: nobody with a run has to wait for it.
+        # Imported here: only a project without runs has to wait for it.
         from treadle.cli.unfinished_stories import describe_stories_before_any_run
 
         raise TreadleError("; ".join([NO_RUNS, *describe_stories_before_any_run()]), code="run.none")
@@ -61,7 +61,7 @@ def open_for_reading(project: Project | None = None) -> Iterator[Store]:
 
 
 def find_run(store: Store, word: str | None, *, going: bool = False) -> Run:
-    """The run that is meant; the latest if none is named, or the latest that goes on, if there is one."""
+    """Return the named run, else the latest one; with `going`, the latest unfinished one if there is one."""
     runs = store.runs()
     first = default_run(runs) if going else next(iter(runs), None)
     if first is None:
@@ -70,7 +70,7 @@ def find_run(store: Store, word: str | None, *, going: bool = False) -> Run:
 
 
 def read_run(store: Store, word: str | None) -> RunFollower:
-    """A run with its whole history."""
+    """Read a run with its whole history."""
     return follow_run(store, find_run(store, word).id)
 
 

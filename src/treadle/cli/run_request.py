@@ -316,7 +316,7 @@ def _is_made_by_a_run(root: Path, path: Path, made: Collection[str]) -> bool:
 
 
 def _names(porcelain: str) -> Iterator[str]:
-    """The paths of `git status --porcelain -z`; after a rename stands the old name, which is left out."""
+    """Yield the paths of `git status --porcelain -z`, without the old names that follow renamed paths."""
     parts = iter(part for part in porcelain.split("\0") if part)
     for part in parts:
         yield part[3:]

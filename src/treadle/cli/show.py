@@ -91,7 +91,7 @@ _SHOWN_ELSEWHERE: Final = frozenset([*KEYS, *_OWN_WORDS, "output", "isolation", 
 
 
 def read_story(project: Project, store: Store, found: RunFollower, act: str) -> Story:
-    """The story of an activity, with its prompt and its payloads."""
+    """Read an activity with its prompt and its payloads."""
     agents = agents_of(found.record, found.chronicle.protocol)
     activity = story(found.chronicle, act, store.strays(found.record.id), time.time_ns() // 1_000_000, agents)
     payloads = {ref: store.payloads.get(ref) for ref in activity.refs}
@@ -149,7 +149,7 @@ def _facts(activity: Story) -> Iterator[str]:
 
 
 def format_section(title: str, text: str) -> Iterator[str]:
-    """A part of a page, under its title."""
+    """Format a part of a page, under its title."""
     yield f"\n── {title} ──"
     yield visible(cut(text.rstrip("\n"), LONGEST)) or "(nothing)"
 
@@ -176,7 +176,7 @@ def _checks(activity: Story) -> Iterator[str]:
 
 
 def _run(record: dict[str, Json], *, failed: bool) -> Iterator[str]:
-    """The command of a check, how it ended, and the end of its output if the check has failed."""
+    """Format the command of a check, how it ended, and the end of its output if the check has failed."""
     command = record.get("command")
     if not isinstance(command, list) or not command:
         return
@@ -192,7 +192,7 @@ def _run(record: dict[str, Json], *, failed: bool) -> Iterator[str]:
 
 
 def _next(activity: Story) -> Iterator[str]:
-    """The commands that show more, or move the run on."""
+    """List the commands that show more, or move the run on."""
     run, act = shlex.quote(activity.run), shlex.quote(activity.id)
     ways = [] if activity.ended else [(f"treadle status {run}", "where the run stands, and what moves it on")]
     if activity.prompt:
@@ -212,7 +212,7 @@ def _refusing(activity: Story) -> list[CheckVerdict]:
 
 
 def explain_refusal(activity: Story) -> Iterator[str]:
-    """Why the checks have refused a claim, line by line; nothing if they have not."""
+    """Explain line by line why the checks refused a claim; no lines if they did not."""
     refused = _refusing(activity)
     if not refused:
         return
@@ -223,7 +223,7 @@ def explain_refusal(activity: Story) -> Iterator[str]:
     for check, report in zip(refused, reports, strict=True):
         yield f"  {check_name(check.check, check.arg)}"
         yield from (f"    {line}".rstrip() for line in (report or "it failed").splitlines())
-    if not any(reports):  # whoever ran the checks may have said it once for all of them
+    if not any(reports):  # there may be one report for all checks
         yield from (
             f"  {line}".rstrip() for line in visible(report_words(activity.payloads.get(activity.report))).splitlines()
         )
@@ -290,7 +290,7 @@ def read_inquiry(project: Project, store: Store, found: RunFollower, ask: str) -
 
 
 def format_question(inquiry: Inquiry) -> Iterator[str]:
-    """The sections of the page, line by line."""
+    """Format the page of a question, line by line."""
     put = inquiry.question
     state = "open" if not inquiry.settled else f"answered: {inquiry.answer}" if inquiry.answer else "withdrawn"
     yield harmless(f"{put.id} · {put.title} · {state}")
@@ -312,7 +312,7 @@ def format_question(inquiry: Inquiry) -> Iterator[str]:
 
 
 def find_subject(found: RunFollower, word: str) -> str:
-    """The activity or question that a word stands for; of both kinds with the same part in their names, the first."""
+    """Find the activity or question that a word stands for; if it fits both kinds, the activity."""
     deeds, asked = found.chronicle.deeds, found.chronicle.asked
     is_deed = word not in asked and any(word in id_ for id_ in deeds)
     return pick(word, deeds if is_deed else [*deeds, *asked], "activity or question")
@@ -321,7 +321,7 @@ def find_subject(found: RunFollower, word: str) -> str:
 def format_subject(
     project: Project, store: Store, found: RunFollower, id_: str
 ) -> tuple[Story | Inquiry, Iterator[str]]:
-    """The document about it, and the lines of its page."""
+    """Return the document about an activity or a question, and the lines of its page."""
     if id_ in found.chronicle.asked:
         inquiry = read_inquiry(project, store, found, id_)
         return inquiry, format_question(inquiry)

@@ -118,7 +118,7 @@ class SpecVerdict(msgspec.Struct, frozen=True):
         return "\n".join([self.message, *(f"  {finding}" for finding in self.findings), f"[{self.code}]"])
 
     def as_json(self) -> Judgement:
-        """The judgement for programs."""
+        """Convert the verdict for programs."""
         found = faults(self.findings)
         code = "" if self.protocols else self.code
         return Judgement(file=self.file, protocols=self.protocols, message=self.message, findings=found, code=code)
@@ -191,14 +191,14 @@ def _input_type(model: Protocol) -> str:
 
 
 def _fields(model: Protocol) -> set[str]:
-    """The names that the fields of a protocol's input go by."""
+    """Return all names of the fields of a protocol's input."""
     root = bare(parse_type(_input_type(model)))
     fields = model.types[root.name].fields if isinstance(root, RecordType) else {}
     return {name for field, it in fields.items() for name in (field, *it.also)}
 
 
 def _keys(file: Path, text: str) -> set[str]:
-    """The keys of the file, or of its front matter."""
+    """Return the keys of the file, or of its front matter."""
     is_markdown = file.suffix.lower() in (".md", ".markdown")
     try:
         value = read_yaml(text.partition("---")[2].partition("\n---")[0] if is_markdown else text, str(file)).value

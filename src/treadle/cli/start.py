@@ -17,7 +17,7 @@ def main() -> int:
             return _print(welcome(*(("\033[1;36m", "\033[0m") if has_colour else ("", ""))))
         case ["--version"]:
             return _print(f"treadle {__version__}\n")
-        case ["hook", *words] if words in ([], ["--legacy"]):  # at the end of every turn of somebody's agent
+        case ["hook", *words] if words in ([], ["--legacy"]):  # an agent's program calls it at the end of every turn
             from treadle.cli import hook_call
 
             return hook_call.main(legacy=bool(words))

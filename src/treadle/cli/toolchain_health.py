@@ -85,7 +85,7 @@ async def toolchain_lines(
         fix = f"set `toolchain.test` {where_to_set(has_file=has_file)}"
         lines.append(warn("toolchain test", "no command to run the tests with", fix, code="toolchain.missing"))
 
-    if config.workspace.driver == CONTAINER:  # what is on this machine says nothing about the image
+    if config.workspace.driver == CONTAINER:  # the programs of this machine say nothing about the image
         lines += [ok(f"toolchain {name}", f"{words[0]}, in the image") for name, words in named.items()]
     else:
         with temporary_folder("scratch") as scratch:
@@ -210,7 +210,7 @@ def _is_python(words: tuple[str, ...]) -> bool:
 
 
 def _new_environment(words: tuple[str, ...], root: Path) -> str:
-    """How to get an interpreter that works: its environment made anew, or another Python."""
+    """Advise how to get a working interpreter: a new environment, or another Python."""
     folder = (root / words[0]).parent.parent
     if "/" not in words[0] or not ((folder / "pyvenv.cfg").is_file() or not folder.exists()):
         return f"install {Path(words[0]).name} again, or mend `toolchain` in treadle.toml"

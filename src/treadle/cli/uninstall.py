@@ -137,7 +137,7 @@ class Uninstalling:
         """The names of the refs and branches of each run with settings that can be read."""
 
     async def find(self) -> Traces:
-        """Everything that is there now."""
+        """Find all traces that exist now."""
         project = self._project
         async with _opened(project) as repository:
             refs, branches, left = await self._refs(repository) if repository else ([], [], [])
@@ -207,7 +207,7 @@ class Uninstalling:
         return list(ours), [*(ref for ref in results if ref not in checked_out), *older], left
 
     def _placed(self) -> Iterator[Path]:
-        """Files in the checkout that Treadle wrote to show how the work stands, if they are as it wrote them."""
+        """Yield the files in the checkout that Treadle wrote to show the state of the work, and that are unchanged."""
         placed = PlacedFiles(self._project.local)
         for name in placed.paths():
             path = self._project.root / name
@@ -277,7 +277,7 @@ class Uninstalling:
 
 
 def refuse_removal(traces: Traces, *, force: bool) -> None:
-    """A `TreadleError` if something speaks against the removal; its code is that of the first reason."""
+    """Raise `TreadleError` if there is a reason against the removal, with the code of the first one."""
     if reasons := [one for one in traces.reasons if not (force and one.can_force)]:
         lines = [one.text for one in reasons[:_NAMED]]
         if len(reasons) > _NAMED:
@@ -288,7 +288,7 @@ def refuse_removal(traces: Traces, *, force: bool) -> None:
 
 
 def _lost(run: Run, found: Result) -> Reason:
-    """The work of an ended run would be lost; a command that keeps it."""
+    """Explain that the work of an ended run would be lost, with a command that keeps it."""
     name, keep = shlex.quote(run.id), f"`git branch NAME {shlex.quote(found.branch)}` keeps it"
     if not is_good(run.outcome):
         text = f"run {name} has ended with {run.outcome}, and what it accepted is on no branch of yours; {keep}"
@@ -320,7 +320,7 @@ def describe_traces(traces: Traces) -> Iterator[str]:
 
 @asynccontextmanager
 async def _opened(project: Project) -> AsyncIterator[Repository | None]:
-    """The repository, if there is one with commits: without, no run has ever begun. Looking leaves no folder behind."""
+    """Open the repository; None without commits, as no run has ever begun there. Leaves no new folder behind."""
     new = next((path for path in (project.own, project.local) if not path.exists()), None)
     try:
         repository = await open_repository(project)
@@ -336,7 +336,7 @@ async def _opened(project: Project) -> AsyncIterator[Repository | None]:
 
 
 async def _untracked(repository: Repository | None, project: Project, paths: list[Path]) -> list[Path]:
-    """Those of some files that are in no commit of the user's."""
+    """Return those of the files that git does not track."""
     if repository is None or not paths:
         return paths
     names = [str(path.relative_to(project.root)) for path in paths]

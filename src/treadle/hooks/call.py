@@ -31,7 +31,7 @@ class HookCall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_call(data: bytes) -> HookCall | Faulty:
-    """A call from the bytes of standard input."""
+    """Read a call from the bytes of standard input."""
     value = decode(data, _WHAT, LARGEST)
     if isinstance(value, Faulty):
         return value

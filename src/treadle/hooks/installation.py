@@ -73,7 +73,7 @@ class SettingsChange(msgspec.Struct, frozen=True):
 
 
 def to_install(program: HookProgram, command: str) -> SettingsChange:
-    """The settings with our hook."""
+    """Plan the change that adds our hook."""
     before, file = _text(program), str(program.file)
     ours = format_settings(with_hook({}, file, program.events, command, program.timeout), "")
     settings = _read(program, before, f", or put this into it by hand:\n{ours}".rstrip())
@@ -82,7 +82,7 @@ def to_install(program: HookProgram, command: str) -> SettingsChange:
 
 
 def to_uninstall(program: HookProgram) -> SettingsChange:
-    """The settings without our hook."""
+    """Plan the change that removes our hook."""
     before, file = _text(program), str(program.file)
     settings = _read(program, before)
     changed = without_hook(settings, file)

@@ -80,7 +80,7 @@ class SessionWork(msgspec.Struct, frozen=True):
 
 
 def find_work(call: HookCall, works: Iterable[Work]) -> list[SessionWork]:
-    """The work that a session belongs to."""
+    """Find the work that a session belongs to."""
     here = Path(os.path.realpath(call.cwd))
     found = []
     for work in works:

@@ -53,7 +53,7 @@ def _with_member(before: str, settings: dict[str, Any], name: str, indent: str) 
 
 
 def _spans(text: str) -> dict[str, tuple[int, int]]:
-    """Where each member of an object begins and ends; none if it is no object."""
+    """Return where each member of an object begins and ends; empty if the text is no object."""
     decoder, found = json.JSONDecoder(), dict[str, tuple[int, int]]()
     at = _after_space(text, 0)
     while at < len(text) and text[at] in "{,":
@@ -74,7 +74,7 @@ def _after_space(text: str, at: int) -> int:
 
 
 def read_settings(text: str, file: str) -> dict[str, Any]:
-    """The settings in a text; an empty one has none."""
+    """Parse the settings in a text; an empty text has none."""
     if not text.strip():
         return {}
     value = parse(text.removeprefix("\ufeff"), file)

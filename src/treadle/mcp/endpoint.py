@@ -231,7 +231,7 @@ class Listening:
 
 
 async def run_listener(served: Mapping[str, Offer], started: "Future[Listening]") -> None:
-    """Everything that the thread does."""
+    """Serve until the listener ends; this is all that the thread does."""
     endpoint = Endpoint(served)
     async with endpoint.running():
         listening = Listening(endpoint)

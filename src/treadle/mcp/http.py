@@ -116,7 +116,7 @@ class HttpTools:
             memory.close()
 
     async def _open(self, place: str, served: Offer, at: str) -> str:
-        self._served[place] = served  # known before anybody can ask for it
+        self._served[place] = served  # known before a client can ask for it
         try:
             listening = await self._running()
             return f"http://{HOST}:{self._port(listening, _port_in(at))}{place}"
@@ -134,7 +134,7 @@ class HttpTools:
         """
         if self._thread is None:
             self._thread = threading.Thread(target=_serve, args=(self._served, self._started), daemon=True)
-            self._started.set_running_or_notify_cancel()  # who waits may be cancelled, the start may not
+            self._started.set_running_or_notify_cancel()  # a waiting caller may be cancelled, the start may not
             self._thread.start()
         return await asyncio.wrap_future(self._started)
 
@@ -154,7 +154,7 @@ class HttpTools:
 
 
 def path_of(task: Assignment) -> str:
-    """Where an activity is found: the same for the same activity, whichever process drives it."""
+    """Return the path of an activity, which stays the same whichever process drives it."""
     name = re.sub(r"[^a-z0-9]+", "-", task.act.lower()).strip("-")[:40]
     return f"/{name}-{sha256(str(task.bundle).encode(errors='surrogateescape')).hexdigest()[:16]}"
 

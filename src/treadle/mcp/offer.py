@@ -113,7 +113,7 @@ _NO_SEAT = ToolReply(
 
 
 def memory_in(env: Mapping[str, str]) -> Path | None:
-    """The memory of an activity, where it can be reached: from inside of a box or a container it cannot."""
+    """Return the memory of an activity; None where it cannot be reached, as inside a box or a container."""
     path = Path(env.get(MEMORY, ""))
     is_there = bool(env.get(MEMORY)) and path.is_file() and os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
     return path if is_there else None

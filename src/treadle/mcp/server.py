@@ -67,7 +67,7 @@ class Answers:
 
 
 def readable(line: bytes) -> str:
-    """A line with a mark in place of bytes that are not UTF-8, and of escapes that are half of a character."""
+    """Decode a line, with a mark in place of bytes that are not UTF-8 and of escapes for half a character."""
     text = line.decode("utf-8", errors=_MARKING)
     return _without_halves(text) if _HALF.search(text) else text
 
@@ -106,7 +106,7 @@ def tool_server(
     perform: Callable[..., Awaitable[Any]] = asyncio.to_thread,
 ) -> ToolServer:
     """Create a server of the tools that `offer_in` returns for a request's context; `perform` calls a function."""
-    redaction = redaction_of()  # what is remembered must not hold the agent's own key
+    redaction = redaction_of()  # memories must not contain the agent's own key
 
     async def list_tools(context: Context, _params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         tools = await perform(offer_in(context).tools)
@@ -147,7 +147,7 @@ def serve_memory(path: Path) -> None:
 
 
 async def _at_once(function: Callable[..., Any], *arguments: Any) -> Any:
-    """There is one client, and it waits for the answer: another thread would only cost time."""
+    """Call a function in this thread: the only client waits for the answer, and a thread would only cost time."""
     return function(*arguments)
 
 
