@@ -1,6 +1,6 @@
 """The page about `treadle.toml`, from the table of its keys."""
 
-from treadle.cli.settings import format_value
+from treadle.cli.config import format_value
 from treadle.config.model import KEYS, OF_PROTOCOL, SECTIONS, Key
 
 INTRO = """\

@@ -12,7 +12,7 @@ import msgspec
 from played_model import server as exchange
 from treadle.cli import agent_trial as agent_verdict
 from treadle.cli import agents as agent_listing
-from treadle.cli import checkup, documents, library, projects, settings
+from treadle.cli import checkup, config, documents, library, memory_bank, projects
 from treadle.cli import gc as forgetting
 from treadle.cli import protocol as protocols
 from treadle.cli import spec as specs
@@ -44,7 +44,7 @@ from treadle.views.timeline import LoggedEvent
 
 DOCUMENTS: Final[dict[str, type[msgspec.Struct]]] = {
     "treadle run --json": Rest,
-    "treadle say --json": documents.Heard,
+    "treadle say --json": dispatched.Heard,
     "treadle projects list --json": projects.RegisteredProjects,
     "treadle runs --json": Listing,
     "treadle status --json": Overview,
@@ -56,8 +56,8 @@ DOCUMENTS: Final[dict[str, type[msgspec.Struct]]] = {
     "treadle cost --json": Cost,
     "treadle gc --json": forgetting.Collected,
     "treadle uninstall --json": traces.Traces,
-    "treadle memory show --json": documents.Bank,
-    "treadle memory check --json": documents.BankExamination,
+    "treadle memory show --json": memory_bank.Bank,
+    "treadle memory check --json": memory_bank.BankExamination,
     "treadle spec check --json": specs.Judgement,
     "treadle protocol list --json": protocols.Protocols,
     "treadle protocol show --json": protocols.Shown,
@@ -66,9 +66,9 @@ DOCUMENTS: Final[dict[str, type[msgspec.Struct]]] = {
     "treadle protocol sim --json": protocols.Simulation,
     "treadle protocol explore --json": protocols.Search,
     "treadle protocol explore --scopes --json": protocols.Scopes,
-    "treadle config --json": settings.Settings,
-    "treadle config KEY --json": settings.Setting,
-    "treadle config --keys --json": settings.SettingKeys,
+    "treadle config --json": config.Settings,
+    "treadle config KEY --json": config.Setting,
+    "treadle config --keys --json": config.SettingKeys,
     "treadle doctor --json": checkup.Health,
     "treadle agents --json": agent_listing.KnownAgents,
     "treadle agents try --json": agent_verdict.Trial,
@@ -104,9 +104,9 @@ The same as [JSON Schema](json.schema.json).
 
 
 SOURCES: Final = (
-    row, run, explore, scope, model, items, checkup, documents, library, settings, projects, specs, protocols,
+    row, run, explore, scope, model, items, checkup, documents, library, config, projects, specs, protocols,
     agent_listing, agent_verdict, dispatched, forgetting, traces, cleaning, store_cleaning, engine_forgetting, tidying,
-    activity, asking, branches, commands,
+    memory_bank, activity, asking, branches, commands,
     cost, estimate, events, evidence, exchange, listing, rest, result, status, timeline, used, yours,
 )  # fmt: skip
 """Where the structures come from, those that others extend first; a string under a field says what it means."""

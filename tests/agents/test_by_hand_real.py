@@ -14,7 +14,7 @@ from played_model.server import ModelServer
 from tests.agents.by_hand import HONEST, WRONG, ByHand
 from tests.git.place import git
 from tests.real_agents import KEY, inside_apart
-from treadle.hooks.trust import ask_codex
+from treadle.hooks.installation import ask_codex
 
 pytestmark = pytest.mark.agents
 PATIENCE = 300
@@ -185,9 +185,9 @@ def trust(home: Path, root: Path, env: dict[str, str]) -> None:
 
 
 async def _listed(root: Path) -> dict[str, str]:
-    from treadle.hooks import trust as asking  # noqa: PLC0415
+    from treadle.hooks import installation  # noqa: PLC0415
 
-    said = await asking.list_hooks("codex", root)
+    said = await installation.list_hooks("codex", root)
     return {hook["key"]: hook["currentHash"] for one in said["data"] for hook in one["hooks"]}
 
 

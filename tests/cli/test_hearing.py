@@ -14,10 +14,10 @@ from starlette.types import Message
 
 from tests.cli.chores import Chores, until
 from tests.cli.treadle import treadle
-from treadle.cli.serve import bind_socket
 from treadle.cli.webhook import LARGEST, ChatWebhook
 from treadle.config.project import Project
 from treadle.mcp.endpoint import Listening
+from treadle.mcp.http import bind_socket
 
 TOKEN = "0123456789abcdef" * 2
 BEGUN = f"POST /say HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {TOKEN}\r\nContent-Length: 9\r\n\r\n{{".encode()

@@ -8,8 +8,7 @@ from rich.console import Console
 
 from tests.refusals import refused
 from treadle.cli.driver_process import DriverProcess, call_treadle
-from treadle.cli.performance import StandIn
-from treadle.cli.stage import Scene, draw_scene, report
+from treadle.cli.performance import Scene, StandIn, draw_scene, report
 from treadle.protocol.load import load
 from treadle.testing.demos import Demo, DemoAnswer
 from treadle.testing.scenario import Scenario, items

@@ -16,7 +16,6 @@ from treadle.hooks.settings import (
     hook_commands,
     is_ours,
     read_settings,
-    replace_member,
     with_hook,
     without_hook,
 )
@@ -190,13 +189,13 @@ HOOKS = {"Stop": [{"hooks": [{"type": "command", "command": "treadle hook"}]}]}
 
 def test_what_is_not_ours_stays_letter_by_letter() -> None:
     settings: dict[str, Any] = {**json.loads(OTHERS), "hooks": HOOKS}
-    put_in = replace_member(OTHERS, settings, "hooks")
+    put_in = format_settings(settings, OTHERS)
     assert json.loads(put_in) == settings
     assert put_in.startswith(OTHERS.removesuffix("\n}\n"))
     assert '\n    "hooks": {\n        "Stop": [' in put_in
-    other = replace_member(put_in, {**settings, "hooks": {"Stop": []}}, "hooks")
+    other = format_settings({**settings, "hooks": {"Stop": []}}, put_in)
     assert other.startswith(OTHERS.removesuffix("\n}\n"))
-    assert replace_member(put_in, json.loads(OTHERS), "hooks") == OTHERS, "and taken out again, it is what it was"
+    assert format_settings(json.loads(OTHERS), put_in) == OTHERS, "and taken out again, it is what it was"
 
 
 @pytest.mark.parametrize(
@@ -205,4 +204,4 @@ def test_what_is_not_ours_stays_letter_by_letter() -> None:
 def test_whatever_was_there_the_result_says_what_it_has_to(before: str) -> None:
     known: dict[str, Any] = {"model": "x"} if "model" in before else {}
     for settings in ({"hooks": HOOKS} | known, known):
-        assert json.loads(replace_member(before, settings, "hooks")) == settings
+        assert json.loads(format_settings(settings, before)) == settings

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from treadle.hooks.trust import HookTrust, ask_codex
+from treadle.hooks.installation import HookTrust, ask_codex
 
 ANSWERS = """#!{python}
 import json, sys

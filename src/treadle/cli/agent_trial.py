@@ -8,8 +8,8 @@ import shlex
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Collection, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -17,7 +17,7 @@ import msgspec
 
 from treadle.agents.registry import AgentSetup, runner_of
 from treadle.cli.agents import ask_version
-from treadle.cli.driver_process import DriverProcess
+from treadle.cli.driver_process import DriverProcess, play_model
 from treadle.cli.output import harmless, print_text
 from treadle.cli.run_reader import open_for_reading, read_run
 from treadle.config.agents import PROGRAMS, Agent, parse_agent
@@ -28,7 +28,6 @@ from treadle.enclosures.selection import open_box
 from treadle.errors import TreadleError
 from treadle.kernel.advance import OUTAGE
 from treadle.kernel.commands import RunAgent
-from treadle.ports import Runner
 from treadle.store.sqlite import Store
 from treadle.testing.demos import commit_everything
 from treadle.views.chronicle import ActivityRecord, Chronicle
@@ -95,51 +94,50 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     """The scratch repository, which is kept."""
 
 
-class TrialFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """The facts about a trial that its log does not contain."""
-
-    agent: str
-    kind: str
-    version: str
-    sandbox: str
-    played: bool
-    folder: str
-    trouble: str = ""
-    known: frozenset[str] = frozenset()
-    """The steps that answered with the word; with a played model, only those that also sent it in their first request.
-    """
-
-
 def deeds_by_step(chronicle: Chronicle) -> dict[str, ActivityRecord]:
     """Return the agent activity of each step."""
     return {deed.command.step: deed for deed in chronicle.deeds.values() if isinstance(deed.command, RunAgent)}
 
 
-def judge_trial(chronicle: Chronicle, facts: TrialFacts) -> Trial:
-    """The verdict on an agent."""
+def judge_trial(
+    chronicle: Chronicle, agent: Agent, known: Collection[str], trouble: str, *,
+    version: str, sandbox: str, played: bool, folder: Path,
+) -> Trial:  # fmt: skip
+    """Judge an agent by the log of its trial.
+
+    `known` are the steps that answered with the word; with a played model, only those that also sent it in their first
+    request.
+    """
     deeds, usage = deeds_by_step(chronicle), chronicle.state.usage
     note, astray = deeds.get("note"), deeds.get("astray")
     wrote = bool(note and note.left == "Noted")
     channel = note.claim.channel if note and note.claim else ""
+    is_refused = any(failure.why == "invalid" for deed in deeds.values() for failure in deed.failures)
+    answered = {step for step, deed in deeds.items() if deed.claim}
+
+    def recalled(step: str) -> Seen:
+        """Whether a conversation was really continued: then it knows the word."""
+        return _seen(step in known) if step in answered else "not tried"
+
     return Trial(
-        agent=facts.agent,
-        version=facts.version,
-        played=facts.played,
-        works=wrote and not facts.trouble and (channel == "mcp" or facts.kind in _FREE),
+        agent=str(agent),
+        version=version,
+        played=played,
+        works=wrote and not trouble and (channel == "mcp" or agent.kind in _FREE),
         outcome=chronicle.state.outcome,
         writes=_seen(wrote),
         channel=channel,
-        fits=_fits(deeds),
-        resume=_recalled(deeds.get("recall"), facts),
-        fork=_recalled(deeds.get("branch"), facts),
+        fits=_seen(not is_refused) if is_refused or answered else "not tried",
+        resume=recalled("recall"),
+        fork=recalled("branch"),
         kept_in=_seen(astray.left == "Tried") if astray and astray.claim else "not tried",
-        sandbox=facts.sandbox,
+        sandbox=sandbox,
         tokens=usage.tokens_in + usage.tokens_out,
         cost=usage.cost,
         unpriced=usage.unpriced,
         seconds=seconds(chronicle.state.started, chronicle.state.now),
-        trouble=facts.trouble,
-        folder=facts.folder,
+        trouble=trouble,
+        folder=str(folder),
     )
 
 
@@ -147,20 +145,11 @@ def _seen(it: bool) -> Seen:
     return "yes" if it else "no"
 
 
-def _fits(deeds: Mapping[str, ActivityRecord]) -> Seen:
-    is_refused = any(failure.why == "invalid" for deed in deeds.values() for failure in deed.failures)
-    return _seen(not is_refused) if is_refused or any(deed.claim for deed in deeds.values()) else "not tried"
-
-
-def _recalled(deed: ActivityRecord | None, facts: TrialFacts) -> Seen:
-    """Whether a conversation was really continued: then it knows the word."""
-    return "not tried" if deed is None or deed.claim is None else _seen(deed.command.step in facts.known)
-
-
 def print_trial(found: Trial) -> None:
     """Print the verdict, one line per ability."""
     tools = _CHANNELS.get(found.channel, f"no, by {found.channel}")
     kept = {"no": "no; the check on the diff has found it"}.get(found.kept_in, found.kept_in)
+    price = "price not told" if found.unpriced and not found.cost else f"{found.cost:.2f} US dollars"
     lines = {
         "version": harmless(found.version) or "not told",
         "writes a file in its scope": found.writes,
@@ -170,18 +159,13 @@ def print_trial(found: Trial) -> None:
         "branches off from one": found.fork,
         "is kept out of other files": kept,
         "what is in force for that": found.sandbox,
-        "used": _used(found),
+        "used": f"{found.tokens:,} tokens, {price}, {duration(found.seconds)}",
     }
     for what, seen in lines.items():
         print_text(f"{what:31} {seen}")
     if found.trouble:
         print_text(harmless(f"it went wrong: {found.trouble}"))
     print_text(f"to look closer: cd {found.folder} && treadle log {RUN}")
-
-
-def _used(found: Trial) -> str:
-    price = "price not told" if found.unpriced and not found.cost else f"{found.cost:.2f} US dollars"
-    return f"{found.tokens:,} tokens, {price}, {duration(found.seconds)}"
 
 
 DATA: Final = Path(__file__).parents[1] / "trials" / "agent"
@@ -193,14 +177,18 @@ _NOT_TRIED: Final = {"manual": "a person", "replay": "a recording of another run
 
 def try_agent(text: str, *, played: bool, quiet: bool, patience: float) -> Trial:
     """Run the trial; a `TreadleError` if the agent is not there at all, before anything is made."""
-    agent = _named(text)
+    agent = _resolve_agent(text)
     folder = Path(tempfile.mkdtemp(prefix="treadle-trial-"))
     word = f"heron-{secrets.randbelow(10_000):04}"
-    _lay_out(folder, word)
-    facts = asyncio.run(_facts(agent, folder, played=played))
+    shutil.copytree(DATA / _PROTOCOL, folder / ".treadle" / "protocols" / _PROTOCOL)
+    shutil.copyfile(DATA / _SCRIPT, folder / _SCRIPT)
+    (folder / "treadle.toml").write_text(f'[protocol]\ndefault = "{_PROTOCOL}"\n', encoding="utf-8")
+    (folder / "spec.json").write_text(json.dumps({"id": RUN, "word": word}), encoding="utf-8")
+    commit_everything(folder)
+    version, sandbox = asyncio.run(_describe(agent, folder))
     if not quiet:
         print_text(f"{agent} is tried in {folder}; this takes a minute or two, and {duration(patience)} at most")
-    with _model(folder, played=played) as (env, server):
+    with play_model(folder, _SCRIPT if played else "") as (env, server):
         _drive(folder, str(agent), env, patience, quiet=quiet)
         with open_for_reading(Project(folder)) as store:
             chronicle = read_run(store, RUN).chronicle
@@ -208,10 +196,10 @@ def try_agent(text: str, *, played: bool, quiet: bool, patience: float) -> Trial
             trouble = _trouble(chronicle, store, patience)
         if server:  # a played model always knows the word: what counts is whether the program has sent it
             known = [step for step in known if _sent(server, step, word)]
-    return judge_trial(chronicle, msgspec.structs.replace(facts, known=frozenset(known), trouble=trouble))
+    return judge_trial(chronicle, agent, known, trouble, version=version, sandbox=sandbox, played=played, folder=folder)
 
 
-def _named(text: str) -> Agent:
+def _resolve_agent(text: str) -> Agent:
     """Return the agent to try, with absolute paths; raise `TreadleError` if it cannot be tried."""
     project = find_project()
     root = project.root if project else current_folder()
@@ -231,63 +219,25 @@ def _named(text: str) -> Agent:
     return agent
 
 
-async def _facts(agent: Agent, folder: Path, *, played: bool) -> TrialFacts:
-    """Collect the facts that are known before the trial begins."""
+async def _describe(agent: Agent, folder: Path) -> tuple[str, str]:
+    """Return the version of a known program, and the sandbox that limits the agent's writes.
+
+    Other programs are not asked: `--version` may mean anything to them. A scripted agent never runs in a box.
+    """
+    with tempfile.TemporaryDirectory(prefix="treadle-home-") as home:
+        asked = [ask_version(program, Path(home)) for program in PROGRAMS if program.name == agent.kind]
+        version = "".join([await one for one in asked])
     project = Project(folder)
     box = await open_box(load_settings(project, os.environ).config().workspace, project)
     runner = runner_of(str(agent), AgentSetup(root=folder, enclosure=box or OPEN))
-    return TrialFacts(
-        agent=str(agent),
-        kind=agent.kind,
-        version=await _version(agent),
-        sandbox=_sandbox(runner),
-        played=played,
-        folder=str(folder),
-    )
-
-
-async def _version(agent: Agent) -> str:
-    """Return the version of a known program. Other programs are not asked: `--version` may mean anything to them."""
-    with tempfile.TemporaryDirectory(prefix="treadle-home-") as home:
-        asked = [ask_version(program, Path(home)) for program in PROGRAMS if program.name == agent.kind]
-        return "".join([await one for one in asked])
-
-
-def _sandbox(runner: Runner) -> str:
-    """Name the sandbox that limits the agent's writes; a scripted agent never runs in a box."""
     enclosure = getattr(runner, "enclosure", OPEN)
     if enclosure != OPEN:
-        return f"the box ({enclosure.name})"
-    return getattr(getattr(runner, "dialect", None), "sandbox", "") or "none"
-
-
-def _lay_out(folder: Path, word: str) -> None:
-    shutil.copytree(DATA / _PROTOCOL, folder / ".treadle" / "protocols" / _PROTOCOL)
-    shutil.copyfile(DATA / _SCRIPT, folder / _SCRIPT)
-    (folder / "treadle.toml").write_text(f'[protocol]\ndefault = "{_PROTOCOL}"\n', encoding="utf-8")
-    (folder / "spec.json").write_text(json.dumps({"id": RUN, "word": word}), encoding="utf-8")
-    commit_everything(folder)
-
-
-@contextmanager
-def _model(folder: Path, *, played: bool) -> "Iterator[tuple[Mapping[str, str], ModelServer | None]]":
-    """The variables with which the agent reaches its model, and the model if it is played."""
-    if not played:
-        yield {}, None
-        return
-    from played_model.server import ModelServer, client_variables
-    from treadle.agents.script import load_script
-    from treadle.testing.played_agents import PlayedAgents
-
-    with (
-        ModelServer(PlayedAgents(load_script(folder / _SCRIPT), Project(folder).runs)) as server,
-        tempfile.TemporaryDirectory(prefix="treadle-home-") as home,
-    ):
-        yield client_variables(server.url, Path(home)), server
+        return version, f"the box ({enclosure.name})"
+    return version, getattr(getattr(runner, "dialect", None), "sandbox", "") or "none"
 
 
 def _drive(folder: Path, agent: str, env: Mapping[str, str], patience: float, *, quiet: bool) -> None:
-    """To its end, or as far as it comes in time."""
+    """Drive the trial to its end, or until the timeout."""
     with DriverProcess(folder, env) as driving:
         driving.start("run", "spec.json", "--agent", agent, "--name", RUN)
         while not driving.is_gone and not _so_far(folder):
@@ -305,7 +255,7 @@ def _drive(folder: Path, agent: str, env: Mapping[str, str], patience: float, *,
 
 
 def _so_far(folder: Path) -> Chronicle | None:
-    """The run, once it is recorded."""
+    """Read the run; None before it is recorded."""
     with suppress(TreadleError), open_for_reading(Project(folder)) as store:
         return read_run(store, RUN).chronicle
     return None
@@ -336,13 +286,13 @@ def _sent(server: "ModelServer", step: str, word: str) -> bool:
 
 
 def _trouble(chronicle: Chronicle, store: Store, patience: float) -> str:
-    """Why the run did not come to its end, in words: a service that is out, the last failure, or the time."""
+    """Explain why the run did not end: an outage of a service, the last failure, or the timeout."""
     state = chronicle.state
     if state.outcome == "Tried":
         return ""
     if state.outage:
-        said = report_words(store.payloads.get(state.outage.detail_ref)) if state.outage.detail_ref else ""
-        return ": ".join(filter(None, (OUTAGE_WORDS[state.outage.why], first_words(said))))
+        detail = report_words(store.payloads.get(state.outage.detail_ref)) if state.outage.detail_ref else ""
+        return ": ".join(filter(None, (OUTAGE_WORDS[state.outage.why], first_words(detail))))
     refs = [failure.detail_ref for deed in chronicle.deeds.values() for failure in deed.failures if failure.detail_ref]
     late = "" if state.outcome else f"it did not come to its end within {duration(patience)}"
     return "; ".join(filter(None, (late, first_words(report_words(store.payloads.get(refs[-1]))) if refs else "")))

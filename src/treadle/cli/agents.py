@@ -105,7 +105,7 @@ class KnownAgents(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def list_agents() -> KnownAgents:
-    """All of them, asked at once."""
+    """Describe all known agents; they are asked concurrently."""
     with tempfile.TemporaryDirectory(prefix="treadle-agents-") as home:
         found = await asyncio.gather(*(_describe_agent(program, Path(home)) for program in PROGRAMS))
     box = await find_box()
@@ -132,8 +132,8 @@ async def _describe_agent(program: KnownProgram, home: Path) -> KnownAgent:
 async def ask_version(program: KnownProgram, home: Path) -> str:
     """Ask a program for its version, with an empty home and none of the user's keys; empty if it fails."""
     there = find_agent(program.name)
-    said = await _ask_version(program, there.words, home) if there else None
-    return find_version_line(said.text) if said and said.is_well else ""
+    answer = await _ask_version(program, there.words, home) if there else None
+    return find_version_line(answer.text) if answer and answer.is_well else ""
 
 
 async def _ask_version(program: KnownProgram, words: Sequence[str], home: Path) -> ProgramAnswer:
@@ -157,25 +157,15 @@ def find_login(runner: Runner) -> str:
     return next(iter([*keys, *files, *others]), "")
 
 
-def _version(one: KnownAgent) -> str:
-    if not one.path:
-        return f"not installed: {one.install}"
-    said = harmless(one.version) or "here"
-    return f"{said}, by `make agents`" if one.origin == "make agents" else said
-
-
 def print_listing(found: KnownAgents) -> None:
     """Print the table of agents, and the next steps."""
-    rows = [
-        (
-            one.name,
-            _version(one),
-            one.login or "none found",
-            "resume, fork" if one.fork else "resume" if one.resume else "new only",
-            ", ".join(_KEPT[perm] for perm in one.keeps) or "nothing",
-        )
-        for one in found.agents
-    ]
+    rows: list[tuple[str, ...]] = []
+    for one in found.agents:
+        version = (harmless(one.version) or "here") if one.path else f"not installed: {one.install}"
+        by = ", by `make agents`" if one.origin == "make agents" else ""
+        conversations = "resume, fork" if one.fork else "resume" if one.resume else "new only"
+        kept = ", ".join(_KEPT[perm] for perm in one.keeps) or "nothing"
+        rows.append((one.name, f"{version}{by}", one.login or "none found", conversations, kept))
     print_table(("Agent", "Version", "Login", "Conversations", "Keeps roles from"), rows)
     print_text(f"box of agents: {found.box or 'none; `treadle doctor` says how to get one'}")
     here = [one for one in found.agents if one.path]
@@ -217,13 +207,13 @@ async def _known_line(program: KnownProgram, home: Path, *, required: bool) -> L
     if there is None:
         detail = "not found, but the settings name it" if required else "not found"
         return missing(what, detail, program.install, code="agent.missing", required=required)
-    said = await _ask_version(program, there.words, home)
-    if not said.is_well or not said.first_line:
-        why = said.first_line or f"exit code {said.code}"
+    answer = await _ask_version(program, there.words, home)
+    if not answer.is_well or not answer.first_line:
+        why = answer.first_line or f"exit code {answer.code}"
         detail = f"{there.path} does not tell its version: {why}"
         return warn(what, detail, f"try `{program.name} --version`", code="agent.unusable")
     place = f"{there.path}, by `make agents`" if there.origin == "make agents" else there.path
-    detail = f"{find_version_line(said.text) or said.first_line} ({place})"
+    detail = f"{find_version_line(answer.text) or answer.first_line} ({place})"
     if required and not find_login(runner_of(program.name, AgentSetup(root=home))):
         return warn(what, f"{detail}, no login or key is found", _LOG_IN.format(program.name), code="agent.login")
     return ok(what, detail)

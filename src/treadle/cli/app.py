@@ -1,6 +1,7 @@
-"""The commands. Each lives in `treadle.cli.<name>` as `app: typer.Typer` and is imported only when it runs.
+"""The commands. The module of each is imported only when it runs: importing all of them is slow.
 
-A group has commands of its own (`treadle protocol list`); a plain command is its app's one function (`treadle demo`).
+A plain command (`treadle demo`) is the function of that name in `treadle.cli.demo`, or in a module that MODULES names.
+A group (`treadle protocol list`) is the `app: typer.Typer` of its module.
 """
 
 import os
@@ -55,6 +56,8 @@ GROUPS = {
     "protocol": "List, check, draw, simulate and create protocols.",
     "spec": "Write and check specs, which say what to build.",
 }
+MODULES = dict.fromkeys(("answer", "go", "retry", "skip", "send", "pause", "resume", "level", "abort"), "steer")
+"""The module of a command, where several share one."""
 
 
 def main() -> int:
@@ -71,12 +74,11 @@ def _run() -> None:
     except Exception as error:
         if not isinstance(error, UsageMistake):
             raise
-        told = explain_usage_mistake(
-            error, " ".join(["treadle", *(it for it in sys.argv[1:2] if it in COMMANDS | GROUPS)])
-        )
-        if isinstance(told, TreadleError):
-            raise told from None
-        typer.echo(told, nl=bool(told))
+        words = ["treadle", *(it for it in sys.argv[1:2] if it in COMMANDS | GROUPS)]
+        explanation = explain_usage_mistake(error, " ".join(words))
+        if isinstance(explanation, TreadleError):
+            raise explanation from None
+        typer.echo(explanation, nl=bool(explanation))
         code = 0
     if isinstance(code, int) and code:
         raise SystemExit(code)
@@ -99,7 +101,7 @@ def build(arguments: list[str]) -> typer.Typer:
 
 
 def build_all() -> typer.Typer:
-    """The program with every command, as the documentation describes it."""
+    """Build the program with every command, for the documentation."""
     app = _empty()
     for name in COMMANDS | GROUPS:
         _add(app, name)
@@ -116,12 +118,16 @@ def _empty() -> typer.Typer:
 
 
 def _add(app: typer.Typer, name: str) -> None:
-    part = import_module(f"treadle.cli.{name.replace('-', '_')}").app
-    app.add_typer(part, name=name if name in GROUPS else None)
+    word = name.replace("-", "_")
+    module = import_module(f"treadle.cli.{MODULES.get(name, word)}")
+    if name in GROUPS:
+        app.add_typer(module.app, name=name)
+    else:
+        app.command(name)(getattr(module, word))
 
 
 def _words_to_complete() -> list[str]:
-    """The words after `treadle` that a shell wants completed; it passes them in the environment."""
+    """Return the words after `treadle` that a shell wants completed; it passes them in the environment."""
     line = os.environ.get("_TYPER_COMPLETE_ARGS") or os.environ.get("COMP_WORDS") or ""
     return line.split()[1:] if "_TREADLE_COMPLETE" in os.environ else []
 
@@ -158,7 +164,7 @@ class UsageMistake(Protocol):
     message: str
 
     def format_message(self) -> str:
-        """The sentence that the library would print."""
+        """Return the sentence that the library would print."""
         ...
 
 
@@ -173,7 +179,9 @@ def explain_usage_mistake(error: UsageMistake, command: str) -> TreadleError | s
 
 def _describe_mistake(error: UsageMistake, context: Any) -> str:
     if hasattr(error, "possibilities") and hasattr(error, "option_name"):
-        return _unknown("option", str(error.option_name), _options(error, context))
+        params = context.command.params if context else ()
+        own = [name for param in params for name in param.opts if name[:1] == "-"]
+        return _unknown("option", str(error.option_name), own or list(error.possibilities or ()))
     if found := _COMMAND.match(error.message):
         return _unknown("command", found[1], getattr(context.command, "commands", ()) if context else ())
     param: Any = getattr(error, "param", None)
@@ -184,11 +192,6 @@ def _describe_mistake(error: UsageMistake, context: Any) -> str:
     return _lowered(error.format_message())
 
 
-def _options(error: Any, context: Any) -> list[str]:
-    own = [name for param in (context.command.params if context else ()) for name in param.opts if name[:1] == "-"]
-    return own or list(error.possibilities or ())
-
-
 def _unknown(kind: str, word: str, known: Any) -> str:
     from treadle.protocol.findings import suggest
 
@@ -197,7 +200,7 @@ def _unknown(kind: str, word: str, known: Any) -> str:
 
 
 def _named(param: Any) -> str:
-    """A parameter as the reference calls it."""
+    """Name a parameter as the reference does."""
     return param.opts[0] if param.param_type_name == "option" else str(param.metavar or param.name.upper()).strip("[]")
 
 

@@ -6,6 +6,8 @@ from typing import Literal
 
 import msgspec
 
+from treadle.errors import TreadleError
+
 
 class Line(msgspec.Struct, frozen=True):
     """One line of a check-up: its subject, state, detail and fix."""
@@ -43,6 +45,12 @@ def warn(what: str, detail: str, fix: str, *, code: str) -> Line:
 def missing(what: str, detail: str, fix: str, *, code: str, required: bool = True) -> Line:
     """Something is not there, or does not work."""
     return Line(what, "missing", detail, fix, required, code)
+
+
+def failed(what: str, error: TreadleError) -> Line:
+    """Something required fails; the text of the error has the advice after its first semicolon."""
+    detail, _, fix = str(error).partition("; ")
+    return missing(what, detail, fix, code=error.code)
 
 
 def format_checkup(lines: Sequence[Line]) -> Iterator[str]:

@@ -13,13 +13,11 @@ if TYPE_CHECKING:
 
     from treadle.views.cost import Cost, Estimate, Share
 
-app = typer.Typer(pretty_exceptions_enable=False)
 
 _UNKNOWN: Final = "?"
 """Marks a value in a table that no agent reported; one line below the tables explains it."""
 
 
-@app.command("cost")
 def cost(
     run: LatestRunArgument = None,
     as_json: JsonOption = False,

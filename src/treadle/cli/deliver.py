@@ -7,8 +7,9 @@ from typing import Annotated, Final
 import typer
 
 from treadle.cli.guard import ACCEPTED, blame, complain
+from treadle.cli.run_reader import find_run_to_deliver
 from treadle.cli.run_status import exit_code
-from treadle.config.project import Project
+from treadle.config.project import Project, open_project
 from treadle.engines.delivery import (
     CONFLICT,
     DeliveryRefusal,
@@ -20,6 +21,7 @@ from treadle.engines.delivery import (
     vouch,
 )
 from treadle.engines.evidence import logged_evidence
+from treadle.engines.run_settings import opened_store
 from treadle.errors import TreadleError
 from treadle.git.delivery import MOVED
 from treadle.store.sqlite import Store
@@ -27,10 +29,7 @@ from treadle.views.evidence_text import score
 from treadle.views.outcomes import is_good
 from treadle.views.run_status import RunStatus
 
-app = typer.Typer(pretty_exceptions_enable=False)
 
-
-@app.command("deliver")
 def deliver(
     run: Annotated[
         str | None,
@@ -57,10 +56,6 @@ def deliver(
 
     With --rebase, conflicts reopen the run at the rebase step of its protocol, and it continues as with `resume`.
     """
-    from treadle.cli.run_reader import find_run_to_deliver
-    from treadle.config.project import open_project
-    from treadle.engines.run_settings import opened_store
-
     project, meant = open_project(), find_run_to_deliver(run)
     with opened_store(project) as store:
         if rebase:
@@ -87,8 +82,8 @@ def deliver_result(project: Project, store: Store, run: str, *, rebase: bool = F
             code="run.open",
         )
     if not has_good_end(store, record):
-        said = f"{run} has ended with {record.outcome}; Treadle delivers only the result of a good end"
-        raise TreadleError(said, code="deliver.bad_end")
+        text = f"{run} has ended with {record.outcome}; Treadle delivers only the result of a good end"
+        raise TreadleError(text, code="deliver.bad_end")
     _hold_back(store, run, accept)
     taking = take_over_rebased(project, store, record, complain) if rebase else take_over(project, record)
     found = asyncio.run(taking)

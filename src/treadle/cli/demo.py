@@ -5,10 +5,7 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(pretty_exceptions_enable=False)
 
-
-@app.command()
 def demo(
     folder: Annotated[
         Path | None, typer.Argument(help="The folder for the repository; by default a temporary one, which is kept.")
@@ -31,7 +28,7 @@ def demo(
     speed: Annotated[float, typer.Option(min=0, help="The speed of a simulated run; 0 shows it at once.")] = 1.0,
 ) -> None:
     """Watch scripted agents build a small library in a real git repository, with real tests and a kill -9."""
-    from treadle.cli.performance import perform_demo
+    from treadle.cli.performance import perform_demo, play, recite, simulate_scenes
     from treadle.errors import TreadleError
 
     if not simulated and seed is None and faults is None:
@@ -42,7 +39,6 @@ def demo(
         raise TreadleError(f"a simulated run has no repository; leave out {folder}", code="usage.conflict")
     from treadle.cli.library import load_sound_protocol
     from treadle.cli.output import is_terminal
-    from treadle.cli.stage import play, recite, simulate_scenes
 
     model = load_sound_protocol(protocol)
     scenes = simulate_scenes(model, 1 if seed is None else seed, 0.1 if faults is None else faults)

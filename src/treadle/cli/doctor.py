@@ -21,13 +21,13 @@ import typer
 
 from treadle.cli import library
 from treadle.cli.agents import agent_lines, limit_lines, own_sandboxes
-from treadle.cli.checkup import Health, Line, format_checkup, missing, ok, summarize_checkup, warn
+from treadle.cli.checkup import Health, Line, failed, format_checkup, missing, ok, summarize_checkup, warn
+from treadle.cli.config import load_current_settings
 from treadle.cli.guard import UNWELL, quote_word
 from treadle.cli.hook import hook_lines
 from treadle.cli.options import JsonOption
 from treadle.cli.output import print_json
 from treadle.cli.programs import ask_git, ask_program, belongs_to_others, find_program, has_commits, is_repository
-from treadle.cli.settings import load_current_settings
 from treadle.cli.toolchain_health import toolchain_lines
 from treadle.config.detection import Folder, lane_exclusions
 from treadle.config.model import Notifications, WorkspaceSettings
@@ -42,10 +42,7 @@ from treadle.git.repository import owner_trouble
 from treadle.store.connection import store_version
 from treadle.toolchains.sandbox import find_sandbox
 
-app = typer.Typer(pretty_exceptions_enable=False)
 
-
-@app.command("doctor")
 def doctor(
     as_json: JsonOption = False,
 ) -> None:
@@ -122,9 +119,9 @@ async def git_line() -> Line:
     """Whether git is there, and new enough."""
     if find_program("git") is None:
         return missing("git", "not found", "install git from https://git-scm.com", code="git.missing")
-    said = await ask_program(["git", "--version"])
-    version = parse_version(said.text)
-    shown = ".".join(map(str, version)) or said.first_line
+    answer = await ask_program(["git", "--version"])
+    version = parse_version(answer.text)
+    shown = ".".join(map(str, version)) or answer.first_line
     if version[:2] < GIT:
         needed = f"{shown}, but {GIT[0]}.{GIT[1]} is needed to merge"
         return missing("git", needed, "install a newer git", code="git.too_old")
@@ -132,7 +129,7 @@ async def git_line() -> Line:
 
 
 def parse_version(text: str) -> tuple[int, ...]:
-    """The first thing in a text that looks like a version."""
+    """Return the first version number in a text; empty if there is none."""
     match = re.search(r"\d+(\.\d+)+", text)
     return tuple(int(part[:9]) for part in match[0].split(".")[:3]) if match else ()
 
@@ -165,7 +162,7 @@ def sqlite_line(project: Project | None) -> Line:
 
 
 def disk_line(project: Project | None) -> Line:
-    """How much space is left where worktrees go."""
+    """Check the free disk space for worktrees."""
     folder = _nearest(project.worktrees) if project else Path.cwd()
     free = shutil.disk_usage(folder).free
     shown = f"{free / 10**9:.1f} GB free in {folder}"
@@ -175,7 +172,7 @@ def disk_line(project: Project | None) -> Line:
 
 
 def _nearest(folder: Path) -> Path:
-    """The folder, or the nearest above it that is there."""
+    """Return the folder, or its nearest existing parent."""
     return next(place for place in (folder, *folder.parents) if place.is_dir())
 
 
@@ -293,8 +290,7 @@ async def agents_line(settings: WorkspaceSettings, project: Project | None, own:
     try:
         box = await open_box(settings, project)
     except TreadleError as error:
-        detail, _, fix = str(error).partition("; ")
-        return missing(what, detail, fix, code=error.code)
+        return failed(what, error)
     if box is not None:
         return ok(what, box.name)
     besides = "; ".join(filter(None, (own, "changes outside of the scope are found afterwards")))
@@ -309,8 +305,7 @@ async def container_line(settings: WorkspaceSettings, project: Project | None) -
         try:
             box = await open_container(settings, project)
         except TreadleError as error:
-            what, _, fix = str(error).partition("; ")
-            return missing("containers", what, fix, code=error.code)
+            return failed("containers", error)
         assert box is not None
         engine = box.engine
         return ok("containers", f"{engine.kind} {engine.version} has the image {box.image} ({box.id[:19]})")

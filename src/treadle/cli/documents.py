@@ -7,7 +7,6 @@ import msgspec
 
 from treadle.errors import ProtocolError, TreadleError
 from treadle.protocol.findings import Finding, Level, to_json
-from treadle.talk.speaker import DispatchResult
 
 Document = TypeVar("Document", bound=msgspec.Struct)
 
@@ -56,67 +55,10 @@ class FailedCommand(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def document(kind: type[Document], value: msgspec.Struct | Mapping[str, Any]) -> Document:
-    """A value as a document: the same, and the version of its form."""
+    """Convert a value into a document: its fields, and the version of the format."""
     return msgspec.convert({**msgspec.to_builtins(value), "schema": 1}, kind)
 
 
 def faults(findings: Iterable[Finding]) -> tuple[Fault, ...]:
-    """Findings for programs."""
+    """Convert findings for programs."""
     return msgspec.convert(to_json(findings), tuple[Fault, ...])
-
-
-# The JSON of `treadle memory show` and `treadle memory check`.
-
-
-class BankSection(msgspec.Struct, frozen=True, kw_only=True):
-    """A section of a document; 0: it has no number."""
-
-    number: int
-    name: str
-    line: int
-
-
-class BankDocument(msgspec.Struct, frozen=True, kw_only=True):
-    """A document of a memory bank."""
-
-    artifact: str
-    symbols: tuple[str, ...]
-    path: str
-    """Where it lies, or will."""
-    writer: str
-    """The role that writes it, or `orchestrator`: then it is made from the log."""
-    there: bool
-    text: str
-    sections: tuple[BankSection, ...]
-
-
-class Bank(msgspec.Struct, frozen=True, kw_only=True):
-    """The memory bank of a run, or the requested part of it: `treadle memory show --json`."""
-
-    schema: Literal[1] = 1
-    run: str
-    documents: tuple[BankDocument, ...]
-
-
-class BankExamination(msgspec.Struct, frozen=True, kw_only=True):
-    """The findings in the memory bank of a run: `treadle memory check --json`."""
-
-    schema: Literal[1] = 1
-    run: str
-    findings: tuple[Fault, ...]
-
-
-class Heard(msgspec.Struct, frozen=True, kw_only=True):
-    """The reply to a sentence: `treadle say --json`."""
-
-    schema: Literal[1] = 1
-    project: str
-    run: str
-    understood: bool
-    """Whether anything could be done about it; if not, nothing was."""
-    code: str
-    """Why nothing could be done about it (see [Codes](codes.md)); else empty."""
-    text: str
-    """The reply for a person."""
-    result: DispatchResult
-    """The state of the dispatch: an agent is at work, the project is blocked, a person is needed, or all is done."""

@@ -8,7 +8,8 @@ import typer
 
 from treadle.cli.emit import STDIN, read_answer, refuse_answer
 from treadle.cli.guard import UNWELL
-from treadle.cli.options import ResumeOption
+from treadle.cli.moves import move
+from treadle.cli.options import AnswerFileArgument, FieldsOption, ResumeOption
 from treadle.cli.run_reader import read_run
 from treadle.cli.show import explain_refusal, read_story
 from treadle.config.project import Project, current_folder, open_project, owner_of
@@ -23,23 +24,14 @@ from treadle.results.intake import Faulty
 from treadle.store.sqlite import Store
 from treadle.views.words import exit_words
 
-app = typer.Typer(pretty_exceptions_enable=False)
 
-
-@app.command()
 def done(
     run: Annotated[str, typer.Argument(help="The run, if several wait for you.")] = "",
-    file: Annotated[str | None, typer.Argument(help="A JSON file with the answer; - reads standard input.")] = None,
+    file: AnswerFileArgument = None,
     exit_: Annotated[
         str | None, typer.Option("--exit", metavar="EXIT", help="The name of the exit, if you give no file.")
     ] = None,
-    field: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=VALUE",
-            help="A field of that exit. Write lists, numbers and objects as JSON; @FILE takes the text of a file.",
-        ),
-    ] = None,
+    field: FieldsOption = None,
     step: Annotated[str, typer.Option(help="The step, if several are yours.")] = "",
     resume: ResumeOption = False,
 ) -> None:
@@ -47,16 +39,14 @@ def done(
 
     Exit code 0: accepted; 1: the checks refused it; 2: bad input.
     """
-    from treadle.cli.moves import move
-
     run, file = split_run_and_file(run, file)
     work = find_own_work(run, step)
     code = move(
         work.run,
-        lambda _: hand_in(work, file, exit_, field or []),
+        lambda _client, _run: hand_in(work, file, exit_, field or []),
         resume=resume,
         still=lambda state: work.act in state.acts,
-        verdict=lambda project, store: print_refusal(project, store, work),
+        verdict=lambda project, store, _run: print_refusal(project, store, work),
         project=find_own_project(),
         shows_checks=True,
     )
@@ -67,7 +57,7 @@ def done(
 
 
 def find_own_work(run: str, step: str) -> Work:
-    """The activity that is meant; an error lists those there are."""
+    """Find the activity to hand in; an error lists the candidates."""
     project = find_own_project()
     with opened_store(project) as store:
         if run and (outcome := store.run(run).outcome):
@@ -86,7 +76,7 @@ def split_run_and_file(run: str, file: str | None) -> tuple[str, str | None]:
 
 
 def find_own_project() -> Project:
-    """The project that the work is of, also from inside of the folder that is a person's."""
+    """Find the project of the work, also from inside a lane."""
     return owner_of(current_folder()) or open_project()
 
 

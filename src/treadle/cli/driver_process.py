@@ -1,24 +1,30 @@
-"""Treadle's own commands as child processes in a folder: a driver of a run, which may be killed, and short commands."""
+"""Treadle's own commands as child processes in a folder: a driver of a run, which may be killed, and short commands.
+
+Also the played model that stands behind a real agent program in a demo or a trial.
+"""
 
 import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from types import TracebackType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from treadle.config.project import Project
 from treadle.errors import TreadleError
 from treadle.testing.demos import git_environment
+
+if TYPE_CHECKING:
+    from played_model.server import ModelServer
 
 _PATIENCE: Final = 20.0
 """Seconds for a driver that was interrupted to end its agents in order."""
 
 
 def treadle_command(*words: str) -> list[str]:
-    """A command of this very program."""
+    """Return a command line that starts this very program."""
     return [sys.executable, "-P", "-m", "treadle", *words]
 
 
@@ -37,6 +43,26 @@ def call_treadle(folder: Path, *words: str) -> None:
         raise TreadleError(
             f"`treadle {words[0]}` failed in {folder}: {done.stderr.strip() or done.stdout.strip()}", code="demo.failed"
         )
+
+
+@contextmanager
+def play_model(
+    folder: Path, script: str, *, is_counted: bool = False
+) -> "Iterator[tuple[Mapping[str, str], ModelServer | None]]":
+    """Play a model that answers as the script in the folder prescribes; yield the variables for agents, and it.
+
+    Without a script no model is played: the agent has its own.
+    """
+    if not script:
+        yield {}, None
+        return
+    from played_model.server import ModelServer, client_variables
+    from treadle.agents.script import load_script
+    from treadle.testing.played_agents import PlayedAgents
+
+    played = PlayedAgents(load_script(folder / script), Project(folder).runs, is_counted=is_counted)
+    with ModelServer(played) as server, tempfile.TemporaryDirectory(prefix="treadle-home-") as home:
+        yield client_variables(server.url, Path(home)), server
 
 
 class DriverProcess(AbstractContextManager["DriverProcess"]):
@@ -79,9 +105,7 @@ class DriverProcess(AbstractContextManager["DriverProcess"]):
         if self._process:
             self._process.wait()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._process and not self.is_gone:
             self._process.send_signal(signal.SIGINT)
             with suppress(subprocess.TimeoutExpired):

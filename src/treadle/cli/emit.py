@@ -8,37 +8,24 @@ from typing import Annotated, Final, NoReturn
 
 import typer
 
+from treadle.cli.options import AnswerFileArgument, FieldsOption
 from treadle.errors import TreadleError
-from treadle.results.assignment import from_arguments
+from treadle.results.assignment import ACCEPTED, assignment, from_arguments
 from treadle.results.exits import Ways
 from treadle.results.intake import Faulty, decode, read_file
 
-app = typer.Typer(pretty_exceptions_enable=False)
 
-
-@app.command()
 def emit(
-    file: Annotated[str | None, typer.Argument(help="A JSON file with the answer; - reads standard input.")] = None,
+    file: AnswerFileArgument = None,
     type_: Annotated[
         str | None, typer.Option("--type", metavar="EXIT", help="The name of the exit, if you give no file.")
     ] = None,
-    field: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=VALUE",
-            help="A field of that exit. Write lists, numbers and objects as JSON; @FILE takes the text of a file.",
-        ),
-    ] = None,
+    field: FieldsOption = None,
 ) -> None:
     """Hand in the answer of a step. Agents call this.
 
     Exit code 0: accepted; 2: refused, with the reason.
     """
-    import os
-
-    from treadle.results.assignment import ACCEPTED, assignment
-    from treadle.results.intake import Faulty
-
     task = assignment(os.environ)
     given = read_answer(task.ways, file, type_, field or [])
     found = given if isinstance(given, Faulty) else task.hand_in(given, "emit")
@@ -56,7 +43,7 @@ _USAGE: Final = "give a FILE, - for standard input, or {} NAME with --field name
 def read_answer(
     ways: Ways, file: str | None, type_: str | None, fields: Sequence[str], option: str = "--type"
 ) -> object | Faulty:
-    """The answer that the arguments stand for."""
+    """Read the answer from the arguments, a file or standard input."""
     if (file is None) == (type_ is None):
         usage = _USAGE.format(option)
         raise TreadleError(
@@ -68,17 +55,13 @@ def read_answer(
         raise TreadleError(f"--field needs {option}; a FILE has its own fields", code="usage.conflict")
     if file is None or file == STDIN:
         return decode(sys.stdin.buffer.read(ways.limit + 1), "the answer", ways.limit)
-    return _from_file(Path(file), option, ways.limit)
+    real = Path(os.path.realpath(file))  # unlike `resolve`, it never raises
+    data = read_file(real.parent, real.name, file, ways.limit)
+    if data is None:
+        raise TreadleError(f"there is no file {file}; {_USAGE.format(option)}", code="file.missing")
+    return data if isinstance(data, Faulty) else decode(data, file, ways.limit)
 
 
 def refuse_answer(found: Faulty) -> NoReturn:
     """Print the problems of an answer, one per line, and exit."""
     raise TreadleError("\n  ".join(("not accepted:", *found.problems)), code="result.refused")
-
-
-def _from_file(path: Path, option: str, limit: int) -> object | Faulty:
-    real = Path(os.path.realpath(path))  # unlike `resolve`, it never raises
-    data = read_file(real.parent, real.name, str(path), limit)
-    if data is None:
-        raise TreadleError(f"there is no file {path}; {_USAGE.format(option)}", code="file.missing")
-    return data if isinstance(data, Faulty) else decode(data, str(path), limit)

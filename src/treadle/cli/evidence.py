@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from treadle.cli.output import STDOUT, console, harmless, is_terminal, write_again
+from treadle.cli.options import JsonOption, LatestRunArgument
+from treadle.cli.output import STDOUT, console, harmless, is_terminal, print_ascii_json, write_again
 from treadle.cli.run_reader import find_run, open_for_reading
 from treadle.config.project import open_project
 from treadle.engines.evidence import stored_evidence
@@ -16,13 +17,10 @@ from treadle.errors import TreadleError
 from treadle.views.evidence import Evidence
 from treadle.views.evidence_text import TextRow, rows
 
-app = typer.Typer(pretty_exceptions_enable=False)
 
-
-@app.command("evidence")
 def evidence(
-    run: Annotated[str | None, typer.Argument(help="The run; by default the latest one.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
+    run: LatestRunArgument = None,
+    as_json: JsonOption = False,
     html: Annotated[
         Path | None, typer.Option("--html", help="Write a self-contained page to this file; - prints it.")
     ] = None,
@@ -34,13 +32,13 @@ def evidence(
     ] = False,
 ) -> None:
     """Show the proof for each criterion: its tests, their red and green runs, review and merge."""
-    from treadle.cli.output import print_ascii_json
-
     if as_json + bool(html) + manifest > 1:
         raise TreadleError("--json, --html and --manifest exclude each other; give one", code="usage.conflict")
     if force and not html:
         raise TreadleError("--force needs --html FILE", code="usage.conflict")
-    found = read_evidence(run)
+    project = open_project()
+    with open_for_reading(project) as store:
+        found = asyncio.run(stored_evidence(project, store, find_run(store, run).id))
     if html:
         write_page(found, html, force=force)
     elif manifest:
@@ -48,24 +46,18 @@ def evidence(
     elif as_json:
         print_ascii_json(found)
     else:
-        print_evidence(found)
+        width = console().width if is_terminal() else 0
+        for row in rows(found):
+            for line in wrap_row(row, width):
+                typer.echo(line)
 
-
-# Read the evidence of a run, and print or write it.
 
 _LEAST = 20
 """How wide a text is at least, however narrow the terminal."""
 
 
-def read_evidence(word: str | None) -> Evidence:
-    """The evidence of the run that is meant; the latest if none is named."""
-    project = open_project()
-    with open_for_reading(project) as store:
-        return asyncio.run(stored_evidence(project, store, find_run(store, word).id))
-
-
 def test_manifest(found: Evidence) -> dict[str, object]:
-    """Which test stands for which criterion, as in `test_manifest.json`; a criterion of a part names its spec."""
+    """Map each test to its criteria, as in `test_manifest.json`; a criterion of a part names its spec."""
     entries: dict[str, list[str]] = {}
     for one in found.criteria:
         id_ = one.id if one.spec in ("", found.spec) else f"{one.spec}/{one.id}"
@@ -75,16 +67,8 @@ def test_manifest(found: Evidence) -> dict[str, object]:
     return {"spec_id": found.spec, "acceptance_criteria_map": listed}
 
 
-def print_evidence(found: Evidence) -> None:
-    """As lines: as wide as the terminal, one each elsewhere."""
-    width = console().width if is_terminal() else 0
-    for row in rows(found):
-        for line in wrap_row(row, width):
-            typer.echo(line)
-
-
 def wrap_row(row: TextRow, width: int) -> Iterator[str]:
-    """A row in lines of a width; 0: on one."""
+    """Wrap a row to a width; 0 means one line."""
     text = harmless(row.text)
     if not width or not text:
         yield " " * row.indent + text if text else ""
@@ -103,7 +87,7 @@ def wrap_row(row: TextRow, width: int) -> Iterator[str]:
 
 
 def write_page(found: Evidence, file: Path, *, force: bool) -> None:
-    """The page as a file; in place of an earlier one, and of nothing else unless that is wanted."""
+    """Write the page; replace an earlier page, but any other file only with `force`."""
     from treadle.views.evidence_html import MADE, html
 
     page = html(found)

@@ -1,5 +1,6 @@
 """`treadle gc`: remove leftovers of finished work, and forget runs on request."""
 
+import asyncio
 import re
 import time
 from collections.abc import Iterator
@@ -11,18 +12,17 @@ import typer
 
 from treadle.cli.guard import complain
 from treadle.cli.options import JsonOption
+from treadle.cli.output import print_json
 from treadle.config.agents import parse_agent
-from treadle.engines.gc import RemovedRuns, TidyReport
-from treadle.engines.run_settings import settings_of
+from treadle.config.project import open_project
+from treadle.engines.gc import RemovedRuns, TidyReport, clean_runs, refuse_links, tidy
+from treadle.engines.run_settings import opened_store, settings_of
 from treadle.errors import PortError, TreadleError
 from treadle.store.records import Run
 from treadle.store.sqlite import Store
 from treadle.views.words import count_words
 
-app = typer.Typer(pretty_exceptions_enable=False)
 
-
-@app.command("gc")
 def gc(
     run: Annotated[str | None, typer.Option("--run", help="Forget this run, which must have ended.")] = None,
     older_than: Annotated[
@@ -38,14 +38,6 @@ def gc(
 
     Undelivered results, evidence and unfinished runs stay. `--run` and `--older-than` delete runs with their evidence.
     """
-    import asyncio
-
-    from treadle.cli.output import print_json
-    from treadle.config.project import open_project
-    from treadle.engines.gc import clean_runs, refuse_links, tidy
-    from treadle.engines.run_settings import opened_store
-    from treadle.errors import TreadleError
-
     if branches and run is None and older_than is None:
         text = "--branches says which runs lose their result: add --run RUN or --older-than AGE"
         raise TreadleError(text, code="gc.branches")
@@ -175,7 +167,7 @@ def _forgotten(cleaned: RemovedRuns) -> Iterator[str]:
 
 
 def format_size(count: int) -> str:
-    """A number of bytes, in the unit that suits it."""
+    """Format a number of bytes with a suitable unit."""
     for unit in ("B", "kB", "MB"):
         if count < 1000:
             return f"{count} {unit}"

@@ -63,21 +63,21 @@ def guard(run: Callable[[], object]) -> int:
     if stdout is None:
         return unwritable("it is closed")
     stderr = sys.stderr
-    watched, heard = _WatchedStream(stdout), _WatchedStream(stderr)
-    sys.stdout = cast("TextIO", watched)
+    output, errors = _WatchedStream(stdout), _WatchedStream(stderr)
+    sys.stdout = cast("TextIO", output)
     if stderr is not None:
-        sys.stderr = cast("TextIO", heard)
+        sys.stderr = cast("TextIO", errors)
     try:
-        return _guarded(run, watched, heard)
+        return _guarded(run, output, errors)
     finally:
         sys.stdout, sys.stderr = stdout, stderr
-        if watched.failure:
+        if output.failure:
             hush()
-        if heard.failure:
+        if errors.failure:
             hush(stderr)
 
 
-def _guarded(run: Callable[[], object], watched: _WatchedStream, heard: _WatchedStream) -> int:
+def _guarded(run: Callable[[], object], output: _WatchedStream, errors: _WatchedStream) -> int:
     try:
         try:
             run()
@@ -90,12 +90,12 @@ def _guarded(run: Callable[[], object], watched: _WatchedStream, heard: _Watched
     except TreadleError as error:
         return _failed(error)
     except UnicodeEncodeError as error:
-        said = f"{error.encoding} cannot say {error.object[error.start : error.end]!a}"
-        return unwritable(f"{said}; set PYTHONIOENCODING=utf-8")  # it counts for more than PYTHONUTF8 and the locale
+        problem = f"{error.encoding} cannot say {error.object[error.start : error.end]!a}"
+        return unwritable(f"{problem}; set PYTHONIOENCODING=utf-8")  # it counts for more than PYTHONUTF8 and the locale
     except Exception as error:
-        if error is heard.failure:
+        if error is errors.failure:
             return UNWRITABLE
-        return unwritable(error.strerror) if error is watched.failure else _bug(error)
+        return unwritable(error.strerror) if error is output.failure else _bug(error)
     return 0
 
 
@@ -125,7 +125,7 @@ def asks_for_json() -> bool:
 
 
 def blame(error: TreadleError) -> str:
-    """An error for people, with its code at the end; below a text of several lines, which may be there to copy."""
+    """Format an error for people, with its code at the end; on its own line below a text of several lines, to copy."""
     text = str(error)
     gap = "\n" if "\n" in text else " "
     return f"{text}{gap}[{error.code}]"

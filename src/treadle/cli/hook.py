@@ -20,6 +20,7 @@ from treadle.errors import TreadleError
 from treadle.hooks.installation import (
     HookProgram,
     SettingsChange,
+    ask_codex,
     claude,
     codex,
     installed_commands,
@@ -30,7 +31,6 @@ from treadle.hooks.installation import (
     users_claude,
     write_change,
 )
-from treadle.hooks.trust import ask_codex
 from treadle.protocol.findings import suggest
 
 app = typer.Typer(invoke_without_command=True, pretty_exceptions_enable=False)
@@ -75,17 +75,21 @@ def install(
     dry_run: _DRY = False,
 ) -> None:
     """Register the hook in the settings of Claude Code and Codex. Changes nothing else in them."""
-
     for program in choose_programs(agent, user=user):
-        typer.echo(install_for(program, legacy=legacy, dry_run=dry_run))
+        change = to_install(program, own_command(legacy=legacy))
+        advice = _TRUST_CODEX if program.name == "codex" else "" if program.is_users else _COMMIT
+        done = f"the hook is in {program.file}"
+        typer.echo(_apply(change, done + (f"\n  {advice}" if advice else ""), f"{done} already", dry_run=dry_run))
 
 
 @app.command()
 def uninstall(agent: _AGENT = None, user: _USER = False, dry_run: _DRY = False) -> None:
     """Remove the hook from the settings of Claude Code and Codex. Changes nothing else in them."""
-
     for program in choose_programs(agent, user=user, every=True):
-        typer.echo(uninstall_for(program, dry_run=dry_run))
+        change = to_uninstall(program)
+        gone = "" if change.after else ", which had nothing else and is removed"
+        done = f"the hook is no longer in {program.file}{gone}"
+        typer.echo(_apply(change, done, f"the hook is not in {program.file}", dry_run=dry_run))
 
 
 @app.command()
@@ -127,34 +131,16 @@ def choose_programs(names: Sequence[str] | None, *, user: bool, every: bool = Fa
     return [codex() if name == "codex" else users_claude() if user else claude(open_project().root) for name in meant]
 
 
-def install_for(program: HookProgram, *, legacy: bool, dry_run: bool) -> str:
-    """Add the hook to a program's settings, and return a sentence about it."""
-    change = to_install(program, own_command(legacy=legacy))
+def _apply(change: SettingsChange, done: str, unchanged: str, *, dry_run: bool) -> str:
+    """Write a change of settings, or with `dry_run` describe it; return a sentence about it."""
+    title, file = change.program.title, str(change.program.file)
     if change.is_none:
-        return f"{program.title}: the hook is in {program.file} already"
+        return f"{title}: {unchanged}"
     if dry_run:
-        return _format_diff(change)
+        lines = difflib.unified_diff(change.before.splitlines(), change.after.splitlines(), file, file, lineterm="")
+        return "\n".join([f"{title}: would change {file}", *lines])
     write_change(change)
-    advice = _TRUST_CODEX if program.name == "codex" else "" if program.is_users else _COMMIT
-    return f"{program.title}: the hook is in {program.file}" + (f"\n  {advice}" if advice else "")
-
-
-def uninstall_for(program: HookProgram, *, dry_run: bool) -> str:
-    """Remove the hook from a program's settings, and return a sentence about it."""
-    change = to_uninstall(program)
-    if change.is_none:
-        return f"{program.title}: the hook is not in {program.file}"
-    if dry_run:
-        return _format_diff(change)
-    write_change(change)
-    gone = "" if change.after else ", which had nothing else and is removed"
-    return f"{program.title}: the hook is no longer in {program.file}{gone}"
-
-
-def _format_diff(change: SettingsChange) -> str:
-    file = str(change.program.file)
-    lines = difflib.unified_diff(change.before.splitlines(), change.after.splitlines(), file, file, lineterm="")
-    return "\n".join([f"{change.program.title}: would change {file}", *lines])
+    return f"{title}: {done}"
 
 
 # Doctor's lines about the hook: whether the programs' settings name it, and whether the programs would call it.

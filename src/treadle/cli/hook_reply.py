@@ -93,37 +93,40 @@ def _read_step_answer(call: HookCall, mine: SessionWork, *, legacy: bool) -> _St
     return _StepAnswer(mine, ways, asyncio.run(read()))
 
 
-def _hold(call: HookCall, said: _StepAnswer, problems: Sequence[str]) -> Reply:
-    work = said.mine.work
+def _hold(call: HookCall, step_answer: _StepAnswer, problems: Sequence[str]) -> Reply:
+    work = step_answer.mine.work
     note_session(call, work)
     lines = [
         f"{_step(work)} has not ended [hook.not_ended]:",
         *(f"- {line}" for line in problems),
-        *_form(work, said.ways),
+        *_form(work, step_answer.ways),
     ]
     return hold("\n".join(lines), is_again=call.is_again)
 
 
-def _hand_in(project: Project, store: Store, call: HookCall, said: _StepAnswer, claim: Claim, channel: Via) -> Reply:
-    work = said.mine.work
+def _hand_in(
+    project: Project, store: Store, call: HookCall, step_answer: _StepAnswer, claim: Claim, channel: Via
+) -> Reply:
+    work = step_answer.mine.work
     task = Assignment(
-        act=work.act, token=work.token, retry=work.retry, bundle=work.bundle, out=work.out, ways=said.ways
+        act=work.act, token=work.token, retry=work.retry, bundle=work.bundle, out=work.out, ways=step_answer.ways
     )  # fmt: skip
     given = {name: value for name, value in claim.fields.items() if value is not None}
-    asked = said.ways.fields(claim.exit)
+    asked = step_answer.ways.fields(claim.exit)
     answer = exit_object(claim.exit, {name: value for name, value in given.items() if name in asked})
     by = f"{login_name()} with {call.mate}" if call.mate else login_name()
     found = task.hand_in(answer, channel, by)
     if isinstance(found, Faulty):
         if work.act not in store.load(work.run).state.acts:
-            return NO_REPLY  # somebody else was faster
-        if not task.is_taken:  # else somebody else was faster, too, and its checks are still to come
-            return _hold(call, said, found.problems)
+            return NO_REPLY  # another session was faster
+        if not task.is_taken:  # else another session was faster, too, and its checks are still to come
+            return _hold(call, step_answer, found.problems)
     if not asyncio.run(_take_up(project, store, work)):
         return Reply(
-            MAY_END, f"{_step(work)}: {exit_words(said.ways.protocol, claim.key)} is handed in and still being checked"
+            MAY_END,
+            f"{_step(work)}: {exit_words(step_answer.ways.protocol, claim.key)} is handed in and still being checked",
         )
-    return _judged(project, store, call, work, exit_words(said.ways.protocol, claim.key))
+    return _judged(project, store, call, work, exit_words(step_answer.ways.protocol, claim.key))
 
 
 async def _take_up(project: Project, store: Store, work: Work) -> bool:
@@ -169,7 +172,7 @@ def _judged(project: Project, store: Store, call: HookCall, work: Work, claimed:
 
 
 def _form(work: Work, ways: Ways) -> Iterator[str]:
-    """How a step is answered by hand."""
+    """Explain how to answer a step by hand."""
     words = [exit_name(ways.protocol, name) for name in ways.exits]
     yield f"Write {work.lane / RESULT}:"
     yield f"  status: {' | '.join(dict.fromkeys(words))}"
@@ -196,7 +199,7 @@ _SHOWN: Final = 4_000
 
 
 def reply_to_completed_task(project: Project, store: Store, call: HookCall, mine: Sequence[SessionWork]) -> Reply:
-    """A task of an agent's own list: it does not count before the project's own command succeeds in the lane."""
+    """Refuse to complete a task of an agent's own list until the project's own command succeeds in the lane."""
     for work in (one.work for one in mine):
         history = store.load(work.run)
         job = _job(history, work)
@@ -223,7 +226,7 @@ def reply_to_idle_teammate(store: Store, call: HookCall, mine: Sequence[SessionW
 
 
 async def _post_check(project: Project, store: Store, work: Work, text: str) -> CommandResult | None:
-    """The last of its commands that was run, which is the first that fails."""
+    """Run the commands of a check until one fails; return the last result."""
     run = store.run(work.run)
     tools = ProjectTools(toolchain_of(settings_of(run).config, project, await container_of(project, run)))
     built = None

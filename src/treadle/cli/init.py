@@ -4,10 +4,7 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(pretty_exceptions_enable=False)
 
-
-@app.command("init")
 def init(
     protocol: Annotated[
         str | None, typer.Option("--protocol", "-p", help="Also write the files that this protocol needs.")

@@ -32,7 +32,7 @@ NOTES: Final = ".md"
 
 
 def own_folder(name: str) -> Path:
-    """One of the project's folders for Treadle: `protocols`, `overlays` or `templates`."""
+    """Return one of the project's folders for Treadle: `protocols`, `overlays` or `templates`."""
     return Path(root()) / OWN_FOLDER / name
 
 
@@ -41,8 +41,7 @@ def find_rules_file() -> Path | None:
     path = Path(root()) / ".ai" / "step-rules.yaml"
     if not os.path.lexists(path):
         return None
-    found = list(_no_file(path))
-    if found:
+    if found := _no_file(path):
         raise ProtocolError(f"{path} cannot be loaded", tuple(found), code="protocol.invalid")
     return path
 
@@ -53,28 +52,25 @@ def find_overlays(name: str) -> list[Path]:
 
 
 def find_templates(name: str) -> list[tuple[str, Path]]:
-    """The project's templates in place of a protocol's, by the names that they have there."""
+    """Return the project's templates that replace those of a protocol, by template name."""
     folder = own_folder("templates") / name
     return [(path.relative_to(folder).as_posix(), path) for path in sorted(folder.rglob("*.jinja"))]
 
 
 def find_misplaced(known: Collection[str]) -> list[Finding]:
-    """Everything in the project's folders that can be in force for none of the known protocols."""
-    found = list(_no_folders())
+    """Find everything in the project's folders that applies to none of the known protocols."""
+    folders = [own_folder(name) for name in ("", "protocols", "overlays", "templates")]
+    found = [
+        _misplaced(Place(str(path)), "", "this must be a folder", "move it away")
+        for path in folders
+        if os.path.lexists(path) and not path.is_dir()
+    ]
     for path in _entries(own_folder("overlays")):
         found += _overlay_faults(path, known)
     for path in _entries(own_folder("templates")):
         if path.name not in known:
-            found.append(
-                _unknown(Place(str(path)), "templates", f"there is no protocol '{path.name}'", path.name, known)
-            )
+            found.append(_unknown(Place(str(path)), "templates", path.name, known))
     return found
-
-
-def _no_folders() -> Iterator[Finding]:
-    for path in (own_folder(""), *(own_folder(name) for name in ("protocols", "overlays", "templates"))):
-        if os.path.lexists(path) and not path.is_dir():
-            yield Finding(Place(str(path)), "", "this must be a folder", "move it away", LOAD, code="protocol.overlay")
 
 
 def _entries(folder: Path) -> list[Path]:
@@ -86,33 +82,21 @@ def _entries(folder: Path) -> list[Path]:
     return sorted(path for path in entries if not path.name.startswith(".") and path.suffix != NOTES)
 
 
-def _overlay_faults(path: Path, known: Collection[str]) -> Iterator[Finding]:
-    faults = list(_no_file(path))
-    if faults:
-        yield from faults
-    elif path.suffix != OVERLAY:
+def _overlay_faults(path: Path, known: Collection[str]) -> list[Finding]:
+    if faults := _no_file(path):
+        return faults
+    if path.suffix != OVERLAY:
         hint = f"rename it to {path.stem}{OVERLAY}" if path.suffix == ".yml" else "rename it, or move it away"
-        yield Finding(Place(str(path)), "", f"an overlay's name ends in {OVERLAY}", hint, LOAD, code="protocol.overlay")
-    else:
-        yield from _extends_faults(path, known)
-
-
-def _extends_faults(path: Path, known: Collection[str]) -> Iterator[Finding]:
+        return [_misplaced(Place(str(path)), "", f"an overlay's name ends in {OVERLAY}", hint)]
     try:
         tree = read_tree(path)
     except ProtocolError as error:
-        found = [it for it in error.findings if isinstance(it, Finding)]
-        yield from found or [Finding(Place(str(path)), "", error.message, code=error.code)]
-        return
-    name = read_extends(path)
+        return list(findings_of(error, str(path)))
+    place, name = tree.key_place("extends"), read_extends(path)
     if not name:
-        place = tree.key_place("extends")
         hint = f"write `extends:` and one of {', '.join(known)}"
-        yield Finding(
-            place, "extends", "this overlay does not say which protocol it changes", hint, LOAD, code="protocol.overlay"
-        )
-    elif name not in known:
-        yield _unknown(tree.key_place("extends"), "extends", f"there is no protocol '{name}'", name, known)
+        return [_misplaced(place, "extends", "this overlay does not say which protocol it changes", hint)]
+    return [] if name in known else [_unknown(place, "extends", name, known)]
 
 
 def read_extends(path: Path) -> str:
@@ -125,33 +109,29 @@ def read_extends(path: Path) -> str:
     return entry.value.partition("@")[0] if entry and isinstance(entry.value, str) else ""
 
 
-def _no_file(path: Path) -> Iterator[Finding]:
+def _no_file(path: Path) -> list[Finding]:
+    """Return why a path is no file that can be read; empty if it is one."""
     if path.is_dir():
-        yield Finding(
-            Place(str(path)),
-            "",
-            "this is a folder, and should be a file",
-            "move it away",
-            LOAD,
-            code="protocol.overlay",
-        )
-    elif path.is_symlink() and not path.exists():
-        yield Finding(
-            Place(str(path)), "", "this link leads nowhere", "mend or remove it", LOAD, code="protocol.overlay"
-        )
+        return [_misplaced(Place(str(path)), "", "this is a folder, and should be a file", "move it away")]
+    if path.is_symlink() and not path.exists():
+        return [_misplaced(Place(str(path)), "", "this link leads nowhere", "mend or remove it")]
+    return []
 
 
-def _unknown(place: Place, where: str, message: str, word: str, known: Collection[str]) -> Finding:
-    there_are = f"there are {', '.join(known)}"
-    hint = suggest(word, known)
-    return Finding(place, where, message, f"{hint} {there_are}" if hint else there_are, LOAD, code="protocol.overlay")
+def _unknown(place: Place, where: str, name: str, known: Collection[str]) -> Finding:
+    hint = " ".join(filter(None, (suggest(name, known), f"there are {', '.join(known)}")))
+    return _misplaced(place, where, f"there is no protocol '{name}'", hint)
+
+
+def _misplaced(place: Place, where: str, message: str, hint: str) -> Finding:
+    return Finding(place, where, message, hint, LOAD, code="protocol.overlay")
 
 
 EXAMPLE: Final = "example.yaml"
 
 
 def list_protocol_folders() -> dict[str, Path]:
-    """Every protocol that can be named here, with its folder."""
+    """Map each protocol that can be named here to its folder."""
     return available([own_folder("protocols")])
 
 
@@ -161,12 +141,12 @@ def is_built_in(name: str) -> bool:
 
 
 def source_of(folder: Path) -> str:
-    """Where a protocol comes from, in words."""
+    """Describe where a protocol comes from."""
     return "built in" if folder.is_relative_to(BUILT_IN) else str(folder)
 
 
 def open_protocol(name: str) -> Loaded:
-    """A protocol by name or path; a named one as it is in force here, which nothing may be if a change cannot."""
+    """Load a protocol by name or path; refuse a named one if any change of the project cannot apply."""
     known = list_protocol_folders()
     found = find_misplaced(known) if name in known else []
     if found:
@@ -175,7 +155,7 @@ def open_protocol(name: str) -> Loaded:
 
 
 def load_protocol(name: str) -> Loaded:
-    """A protocol by name or path; a named one with those changes of the project that can be put in force."""
+    """Load a protocol by name or path; a named one with those changes of the project that apply."""
     known = list_protocol_folders()
     if name not in known:
         return load_source(find_folder(name))
@@ -189,11 +169,11 @@ def load_protocol(name: str) -> Loaded:
 
 
 def find_folder(name: str) -> Path:
-    """The folder of a protocol, by name or path."""
+    """Find the folder of a protocol, by name or path."""
     known = list_protocol_folders()
     if name in known:
         return known[name]
-    if not os.path.exists(name) and Path(name).name == name:  # noqa: PTH110 - what is too long for a path is not there
+    if not os.path.exists(name) and Path(name).name == name:  # noqa: PTH110 - a name too long for a path does not exist
         hint = suggest(name, known)
         raise TreadleError(
             f"there is no protocol {quote_name(name)}{f' ({hint})' if hint else ''}; there are {', '.join(known)}",
@@ -203,7 +183,7 @@ def find_folder(name: str) -> Path:
 
 
 def read_example(name: str) -> str:
-    """The commented example of a protocol's input: its own, or that of the protocol that it extends."""
+    """Read the commented example of a protocol's input: its own, or that of the protocol that it extends."""
     own = find_folder(name)
     for place in _lineage(own):
         if (place / EXAMPLE).is_file():
@@ -215,13 +195,13 @@ def read_example(name: str) -> str:
 
 
 def read_protocol_terms(name: str) -> dict[str, Terms]:
-    """On which terms the steps of a protocol are done alone: its own, or those of the protocol that it extends."""
+    """Read the terms for running steps of a protocol alone: its own, or those of the protocol that it extends."""
     found = next((place / TERMS_FILE for place in _lineage(find_folder(name)) if (place / TERMS_FILE).is_file()), None)
     return read_terms(read_tree(found)) if found else {}
 
 
 def _lineage(own: Path) -> Iterator[Path]:
-    """A protocol's folder, then those of the protocols that it extends; one may extend the built-in one of its name."""
+    """Yield a protocol's folder, then those that it extends; a protocol may extend the built-in one of its own name."""
     seen: list[Path] = []
     at: Path | None = own
     while at is not None:
@@ -331,7 +311,7 @@ def load_sound_protocol(name: str) -> Protocol:
 
 
 def load_with_warning(name: str) -> Protocol:
-    """A protocol to look at; with a warning, if it does not pass its checks."""
+    """Load a protocol to show; warn if it does not pass its checks."""
     found = open_protocol(name)
     errors = _errors(found)
     if errors:

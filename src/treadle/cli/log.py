@@ -12,8 +12,9 @@ import typer
 from treadle.cli.guard import WAITS, complain
 from treadle.cli.options import LatestRunArgument
 from treadle.cli.output import console, harmless, is_terminal, print_json_line
+from treadle.cli.run_reader import find_run, open_for_reading
 from treadle.cli.run_status import draw_status
-from treadle.config.project import Project
+from treadle.config.project import Project, open_project
 from treadle.engines.status import RunFollower, status_of
 from treadle.kernel.replay import Move
 from treadle.store.records import Run
@@ -21,10 +22,7 @@ from treadle.store.sqlite import Store
 from treadle.views.run_status import RunStatus, next_steps, status_lines, summary_line
 from treadle.views.timeline import describe_move, event_line
 
-app = typer.Typer(pretty_exceptions_enable=False)
 
-
-@app.command("log")
 def log(
     run: LatestRunArgument = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print an event as JSON on each line, for programs.")] = False,
@@ -36,15 +34,13 @@ def log(
 
     Exit code 3: with --follow, the driver stopped before the run ended.
     """
-    from treadle.cli.run_reader import find_run, open_for_reading
-    from treadle.config.project import open_project
-
     project = open_project()
     with open_for_reading(project) as store:
         found = find_run(store, run)
         if follow:
             raise typer.Exit(follow_log(project, store, found, as_json=as_json))
-        print_log(store, found, as_json=as_json)
+        for made in RunFollower(store, found).catch_up():
+            _print_event(store, made, as_json=as_json)
 
 
 # Follow a run while a process drives it: a live tree on a terminal, a line for each event elsewhere.
@@ -53,44 +49,58 @@ def log(
 
 _BELOW: Final = 4
 """Lines of the screen that are left below the tree."""
-Tell = Callable[[RunStatus], None]
 
 
 def watch_run(project: Project, store: Store, run: Run, *, as_json: bool) -> int:
     """Show how a run goes on, and how it ends; the exit code."""
     found = RunFollower(store, run)
-    if as_json:
-        _as_json(project, store, found)
+    if as_json:  # a document on each line: how it stands now, and after every event
+        for _ in found.catch_up():
+            pass
+        print_json_line(status_of(project, store, found).document)
+        for made in found.follow():
+            if made is not None:
+                print_json_line(status_of(project, store, found).document)
     elif is_terminal():
-        _live(project, store, found)
+        _redraw(project, store, found)
     else:
-        _follow(project, store, found, _say(store), _stands)
+        _follow(project, store, found, lambda now: typer.echo("\n".join(map(harmless, status_lines(now)))))
     return 0 if found.record.outcome else WAITS
-
-
-def print_log(store: Store, run: Run, *, as_json: bool) -> None:
-    """Print a run's log as it is."""
-    say = _say(store, as_json=as_json)
-    for made in RunFollower(store, run).catch_up():
-        say(made)
 
 
 def follow_log(project: Project, store: Store, run: Run, *, as_json: bool) -> int:
     """Print a run's log as it grows, and its status on stderr; return the exit code."""
     found = RunFollower(store, run)
-    _follow(project, store, found, _say(store, as_json=as_json), _beside)
+
+    def complain_status(now: RunStatus) -> None:
+        if not now.outcome:
+            complain(summary_line(now))
+
+    _follow(project, store, found, complain_status, as_json=as_json)
     return 0 if found.record.outcome else WAITS
 
 
-def _follow(project: Project, store: Store, found: RunFollower, hear: Callable[[Move], None], tell: Tell) -> None:
-    """Every event, and how things stand whenever that is another matter than before."""
+def _follow(
+    project: Project,
+    store: Store,
+    found: RunFollower,
+    print_status: Callable[[RunStatus], None],
+    *,
+    as_json: bool = False,
+) -> None:
+    """Print every event, and the status whenever it differs from the one before."""
     before: object = None
     for made in found.follow():
         if made is not None:
-            hear(made)
+            _print_event(store, made, as_json=as_json)
         elif (matter := _matter(now := status_of(project, store, found))) != before:
             before = matter
-            tell(now)
+            print_status(now)
+
+
+def _print_event(store: Store, made: Move, *, as_json: bool) -> None:
+    one = describe_move(made, store.payloads.get)
+    print_json_line(one) if as_json else typer.echo(harmless(event_line(one)))
 
 
 def _matter(now: RunStatus) -> object:
@@ -99,35 +109,7 @@ def _matter(now: RunStatus) -> object:
     return now.status, bool(now.driver), asked
 
 
-def _say(store: Store, *, as_json: bool = False) -> Callable[[Move], None]:
-    def say(made: Move) -> None:
-        one = describe_move(made, store.payloads.get)
-        print_json_line(one) if as_json else typer.echo(harmless(event_line(one)))
-
-    return say
-
-
-def _beside(now: RunStatus) -> None:
-    if not now.outcome:
-        complain(summary_line(now))
-
-
-def _stands(now: RunStatus) -> None:
-    for text in status_lines(now):
-        typer.echo(harmless(text))
-
-
-def _as_json(project: Project, store: Store, found: RunFollower) -> None:
-    """A document on each line: how it stands now, and after every event."""
-    for _ in found.catch_up():
-        pass
-    print_json_line(status_of(project, store, found).document)
-    for made in found.follow():
-        if made is not None:
-            print_json_line(status_of(project, store, found).document)
-
-
-def _live(project: Project, store: Store, found: RunFollower) -> None:
+def _redraw(project: Project, store: Store, found: RunFollower) -> None:
     """Redraw the tree in place. Print commands to copy above it once, unwrapped."""
     from rich.live import Live
     from rich.text import Text

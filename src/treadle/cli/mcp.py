@@ -1,11 +1,6 @@
 """`treadle mcp`: the tools of a step, for the agent's program that treadle has started; elsewhere, the memory."""
 
-import typer
 
-app = typer.Typer(pretty_exceptions_enable=False)
-
-
-@app.command()
 def mcp() -> None:
     """Serve MCP tools over stdio: inside a step the tools to answer with, elsewhere the project's memory."""
     import os

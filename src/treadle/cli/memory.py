@@ -117,7 +117,7 @@ def check(run: _RUN = None, as_json: JsonOption = False) -> None:
 
 @contextmanager
 def _opened() -> "Iterator[Memory | None]":
-    """The project's memory, which is not made only to be read."""
+    """Open the project's memory; None if there is none: reading does not create it."""
     from treadle.memory.store import FILE, Memory
 
     path = open_project().local / FILE

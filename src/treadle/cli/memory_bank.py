@@ -3,11 +3,11 @@
 import asyncio
 import re
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import msgspec
 
-from treadle.cli.documents import Bank, BankDocument, BankExamination, BankSection, Fault
+from treadle.cli.documents import Fault, faults
 from treadle.cli.run_reader import find_run, open_for_reading
 from treadle.config.project import Project, open_project
 from treadle.engines.evidence import read_bank
@@ -28,11 +28,52 @@ from treadle.protocol.artifacts import (
     symbols,
     unresolved_references,
 )
-from treadle.protocol.findings import Finding, Place, suggest, to_json
+from treadle.protocol.findings import Finding, Place, suggest
 from treadle.protocol.model import Protocol
 from treadle.runtime.view_files import GrowingLog
 from treadle.store.records import Run
 from treadle.views.bank import Texts, run_of
+
+# The JSON of `treadle memory show` and `treadle memory check`.
+
+
+class BankSection(msgspec.Struct, frozen=True, kw_only=True):
+    """A section of a document; 0: it has no number."""
+
+    number: int
+    name: str
+    line: int
+
+
+class BankDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """A document of a memory bank."""
+
+    artifact: str
+    symbols: tuple[str, ...]
+    path: str
+    """Where it lies, or will."""
+    writer: str
+    """The role that writes it, or `orchestrator`: then it is made from the log."""
+    there: bool
+    text: str
+    sections: tuple[BankSection, ...]
+
+
+class Bank(msgspec.Struct, frozen=True, kw_only=True):
+    """The memory bank of a run, or the requested part of it: `treadle memory show --json`."""
+
+    schema: Literal[1] = 1
+    run: str
+    documents: tuple[BankDocument, ...]
+
+
+class BankExamination(msgspec.Struct, frozen=True, kw_only=True):
+    """The findings in the memory bank of a run: `treadle memory check --json`."""
+
+    schema: Literal[1] = 1
+    run: str
+    findings: tuple[Fault, ...]
+
 
 # Read and show the memory bank of a run.
 
@@ -73,7 +114,7 @@ def read_run_bank(word: str | None) -> RunBank:
 
 
 def select_documents(found: RunBank, what: str) -> Bank:
-    """The documents that are meant; all of them if nothing is named."""
+    """Select the named documents, or all of them."""
     target, _, section = what.partition(":")
     target = _TYPED.sub("σ", target)
     names = artifacts_named(found.protocol, target) if target else list(found.protocol.artifacts)
@@ -104,7 +145,7 @@ def select_documents(found: RunBank, what: str) -> Bank:
 
 
 def list_documents(found: Bank) -> list[tuple[str, ...]]:
-    """The documents, a line each."""
+    """Format the documents as rows of a table."""
     return [
         (", ".join(it.symbols), it.artifact, it.path, it.writer, "there" if it.there else "not written yet")
         for it in found.documents
@@ -112,7 +153,7 @@ def list_documents(found: Bank) -> list[tuple[str, ...]]:
 
 
 def _cut_to_section(documents: list[BankDocument], wanted: Reference) -> BankDocument:
-    """The first document that has a section, with only that section and all below it."""
+    """Return the first document with a section, cut to that section and those below it."""
     for document in documents:
         lines, listed = document.text.splitlines(), list(sections(document.text))
         # The depth of a heading is its number of `#`; a section ends at the next heading that is not deeper.
@@ -162,6 +203,5 @@ def check_bank(found: RunBank) -> list[Finding]:
 
 
 def examine_bank(found: RunBank) -> BankExamination:
-    """The same for programs."""
-    faults = msgspec.convert(to_json(check_bank(found)), tuple[Fault, ...])
-    return BankExamination(run=found.run.id, findings=faults)
+    """Check the bank, and return the findings for programs."""
+    return BankExamination(run=found.run.id, findings=faults(check_bank(found)))

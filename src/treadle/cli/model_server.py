@@ -7,7 +7,6 @@ import socket
 import stat
 import sys
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,10 +15,7 @@ if TYPE_CHECKING:
     from played_model.script import Library
     from played_model.server import Exchange
 
-app = typer.Typer(pretty_exceptions_enable=False)
 
-
-@app.command()
 def model_server(
     scripts: Annotated[Path, typer.Argument(help="The file with the scripts.", metavar="SCRIPTS")],
     port: Annotated[
@@ -100,9 +96,7 @@ class _EndSignal:
         self._before = {it: signal.signal(it, lambda *_: self.set()) for it in (signal.SIGINT, signal.SIGTERM)}
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for number, before in self._before.items():
             signal.signal(number, before)
         self._receiver.close()

@@ -15,7 +15,8 @@ import typer
 from treadle.cli.deliver import offer_delivery
 from treadle.cli.guard import FAILED, INTERRUPTED, blame, complain
 from treadle.cli.output import is_terminal, print_json
-from treadle.cli.progress_board import CheckLines, ProgressBoard, ProgressLines, ProgressPicture, Silent
+from treadle.cli.progress_board import CheckLines, ProgressBoard, ProgressLines, ProgressPicture
+from treadle.cli.run_reader import find_run_to_move
 from treadle.cli.run_status import code_of, join_lines
 from treadle.config.project import Project, open_project
 from treadle.engines.client import Client
@@ -97,7 +98,7 @@ def continue_runs(
     """
     prints_status, complaints = board is None, set[str]()
     if board is None and as_json:
-        board = Silent()
+        board = ProgressBoard()
     elif board is None and is_terminal():
         board = ProgressPicture()
     elif board is None:
@@ -166,39 +167,40 @@ async def _follow_other_driver(project: Project, store: Store, run: str, board: 
         await asyncio.sleep(_GLANCE)
 
 
-Act = Callable[[Client], str]
-"""An action on a run that returns a sentence about it."""
-
-
-ExitCodeOf = Callable[[Project, Store], int]
-"""A function that prints the effect of an action and returns the exit code."""
+Verdict = Callable[[Project, Store, str], int]
+"""A function that prints the effect of an action on a run and returns the exit code."""
 
 
 def move(
-    run: str,
-    act: Act,
+    words: str | Sequence[str | None],
+    act: Callable[..., str],
     *,
+    beside: int = 0,
     resume: bool = False,
     still: Still = lambda _: False,
-    verdict: ExitCodeOf = lambda _project, _store: 0,
+    verdict: Verdict = lambda _project, _store, _run: 0,
     project: Project | None = None,
     shows_checks: bool = False,
 ) -> int:
     """Do something to a run, and return the exit code; with `resume`, drive the run on as `treadle resume` would.
 
+    The run is given by its name, or by words that name or imply it and may have `beside` others after them. `act` gets
+    the client, the run and the other words, and returns a sentence about what it did.
+
     A run that this process drives to its end decides the exit code, as for `treadle run`; so does one that rests after
     `resume`. Otherwise the code is 0: the order was given. `shows_checks` prints the checks that this process runs.
     """
+    run, rest = (words, []) if isinstance(words, str) else find_run_to_move(*words, beside=beside)
     project = project or open_project()
     with opened_store(project) as store:
         store.run(run)
-        typer.echo(act(Client(project, store)))
+        typer.echo(act(Client(project, store), run, *rest))
         if resume and not driver_of(store.run(run)):
             driven = continue_runs(project, store, [run], follow=True, shows_checks=shows_checks)
-            return verdict(project, store) or driven
-        with CheckLines(live=is_terminal()) if shows_checks else Silent() as board:
+            return verdict(project, store, run) or driven
+        with CheckLines(live=is_terminal()) if shows_checks else ProgressBoard() as board:
             taken = asyncio.run(take_up(project, store, run, still, board.hear))
-        code = verdict(project, store)
+        code = verdict(project, store, run)
         driven = _print_effect(project, store, run, taken)
         return code or driven
 

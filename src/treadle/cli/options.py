@@ -12,3 +12,12 @@ PartOption = Annotated[str, typer.Option(help="Only this instance and those belo
 ResumeOption = Annotated[bool, typer.Option("--resume", help="Then resume the run, as `treadle resume` does.")]
 LEVEL_HELP = "0: you do the agents' work; 1: each agent waits for `treadle go`; 2: agents start automatically."
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+JsonAtEndOption = Annotated[bool, typer.Option("--json", help="Print JSON at the end, for programs.")]
+AnswerFileArgument = Annotated[str | None, typer.Argument(help="A JSON file with the answer; - reads standard input.")]
+FieldsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=VALUE",
+        help="A field of that exit. Write lists, numbers and objects as JSON; @FILE takes the text of a file.",
+    ),
+]

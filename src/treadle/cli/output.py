@@ -27,43 +27,38 @@ def is_terminal() -> bool:
     return sys.stdout.isatty()
 
 
-def is_plain() -> bool:
-    """Whether the person wants no colours, and nothing bold either."""
-    return bool(os.environ.get("NO_COLOR"))
-
-
 def console() -> "Console":
-    """The terminal, as it is and as the person wants it."""
+    """Open the terminal for rich output; with `NO_COLOR` nothing is bold either."""
     from rich.console import Console
 
-    return Console(color_system=None if is_plain() else "auto", highlight=False)
+    return Console(color_system=None if os.environ.get("NO_COLOR") else "auto", highlight=False)
 
 
 def harmless(text: str) -> str:
-    """Anybody's text on one line, with everything written out that would act on a terminal."""
+    """Make a foreign text safe to print, on one line: control characters become visible."""
     from treadle.prompts.foreign import visible
 
     return visible(text).replace("\n", " ⏎ ")
 
 
 def print_text(text: str, *, nl: bool = True) -> None:
-    """Lines of anybody's text, with everything written out that would act on a terminal."""
+    """Print a foreign text; control characters become visible."""
     from treadle.prompts.foreign import visible
 
     typer.echo(visible(text), nl=nl)
 
 
 def print_json(value: object) -> None:
-    """A value as indented JSON, one document."""
-    _say_json(msgspec.json.format(msgspec.json.encode(value), indent=2))
+    """Print a value as one indented JSON document."""
+    _echo_json(msgspec.json.format(msgspec.json.encode(value), indent=2))
 
 
 def print_json_line(value: object) -> None:
-    """A value as JSON on a line of its own, one of many."""
-    _say_json(msgspec.json.encode(value))
+    """Print a value as JSON on one line, one of many."""
+    _echo_json(msgspec.json.encode(value))
 
 
-def _say_json(made: bytes) -> None:
+def _echo_json(made: bytes) -> None:
     """Print JSON with control characters escaped: none of them reaches the terminal."""
     import json
 
@@ -80,34 +75,30 @@ def print_ascii_json(value: object) -> None:
 
 
 def print_table(columns: Sequence[str], lines: Sequence[Sequence[str]], title: str = "") -> None:
-    """A table: drawn on a terminal that is wide enough for it, Markdown otherwise."""
+    """Print a table: drawn on a terminal that is wide enough for it, Markdown otherwise."""
     from treadle.prompts.foreign import visible
 
     lines = [[visible(cell) for cell in line] for line in lines]
     used = [place for place in range(len(columns)) if any(line[place] for line in lines)]
-    if is_terminal() and is_wide_enough(len(used), console().width):
-        _draw_table([columns[place] for place in used], [[line[place] for place in used] for line in lines], title)
-    else:
+    if not (is_terminal() and is_wide_enough(len(used), console().width)):
         from treadle.protocol.drawing.table import escape_markdown, markdown_table
 
         print_markdown((f"### {escape_markdown(title)}\n\n" if title else "") + markdown_table(columns, lines))
-
-
-def _draw_table(columns: Sequence[str], lines: Sequence[Sequence[str]], title: str) -> None:
+        return
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
     drawn = Table(title=Text(title) if title else None, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
-    for column in columns:
-        drawn.add_column(column, overflow="fold")
+    for place in used:
+        drawn.add_column(columns[place], overflow="fold")
     for line in lines:
-        drawn.add_row(*(Text(cell, style="bold" if place == 0 else "") for place, cell in enumerate(line)))
+        drawn.add_row(*(Text(line[place], style="bold" if place == used[0] else "") for place in used))
     console().print(drawn)
 
 
 def print_markdown(text: str) -> None:
-    """Markdown: rendered on a terminal, as it is otherwise; nothing in it acts on a terminal."""
+    """Print Markdown: rendered on a terminal, as it is otherwise; control characters become visible."""
     if not is_terminal():
         print_text(text)
         return
@@ -132,7 +123,7 @@ def is_wide_enough(columns: int, width: int) -> bool:
 
 
 def narrow_tables(text: str, width: int) -> str:
-    """The text with every table that does not fit as a list: an entry a row, a line a cell."""
+    """Turn every table that is too wide into a list: an entry for each row, a line for each cell."""
     lines: list[str] = []
     for is_table, block in groupby(text.splitlines(), key=lambda line: line.startswith("|")):
         rows = list(block)
@@ -162,7 +153,7 @@ _RECOGNISED: Final = 40
 
 
 def write_new(path: Path, text: str) -> None:
-    """Writes a file that must not be there yet."""
+    """Write a file that must not exist yet."""
     if os.path.lexists(path):
         raise TreadleError(f"{path} is already there; give another name, or remove it first", code="file.exists")
     with _reported(path):
@@ -172,43 +163,50 @@ def write_new(path: Path, text: str) -> None:
 def write_again(path: Path, text: str, is_ours: Callable[[str], bool]) -> None:
     """Write a file, or replace one that an earlier command wrote; refuse to overwrite any other."""
     with _reported(path):
-        if path.is_file() and path.stat().st_size and not is_ours(_beginning(path)):
-            raise TreadleError(f"{path} is something else; give another name, or remove it first", code="file.exists")
+        if path.is_file() and path.stat().st_size:
+            try:
+                with path.open(encoding="utf-8", errors="replace") as file:
+                    beginning = file.read(1000)
+            except OSError as error:
+                raise TreadleError(f"{path} cannot be read: {error.strerror}", code="file.unreadable") from None
+            if not is_ours(beginning):
+                text = f"{path} is something else; give another name, or remove it first"
+                raise TreadleError(text, code="file.exists")
         _write(path.resolve() if path.is_symlink() else path, text)
 
 
 def write_folder(folder: Path, texts: Mapping[str, str]) -> None:
-    """Writes a folder that must not be there yet, or must be empty."""
+    """Write a folder that must not exist yet, or must be empty."""
     with _reported(folder):
+        problem = ""
         if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-            raise TreadleError(
-                f"{folder} is already there and is no folder; give another name, or remove it first", code="file.exists"
-            )
-        if folder.is_dir() and any(folder.iterdir()):
-            raise TreadleError(
-                f"{folder} is already there and is not empty; give another name, or remove it first", code="file.exists"
-            )
-        _fill(folder, texts)
-
-
-def _fill(folder: Path, texts: Mapping[str, str]) -> None:
-    unfinished = _beside(folder)
-    unfinished.mkdir()
-    try:
-        for name, text in texts.items():
-            (unfinished / name).parent.mkdir(parents=True, exist_ok=True)
-            (unfinished / name).write_text(text, encoding="utf-8")
-        unfinished.replace(folder)
-    except BaseException:
-        shutil.rmtree(unfinished, ignore_errors=True)
-        raise
+            problem = "is no folder"
+        elif folder.is_dir() and any(folder.iterdir()):
+            problem = "is not empty"
+        if problem:
+            text = f"{folder} is already there and {problem}; give another name, or remove it first"
+            raise TreadleError(text, code="file.exists")
+        unfinished = _beside(folder)
+        unfinished.mkdir()
+        try:
+            for name, text in texts.items():
+                (unfinished / name).parent.mkdir(parents=True, exist_ok=True)
+                (unfinished / name).write_text(text, encoding="utf-8")
+            unfinished.replace(folder)
+        except BaseException:
+            shutil.rmtree(unfinished, ignore_errors=True)
+            raise
 
 
 def _write(path: Path, text: str) -> None:
     if path.is_dir():
         raise TreadleError(f"{path} is a folder; give the name of a file", code="file.exists")
-    if path.exists() and not path.is_file():  # a device or a pipe takes what it is given
-        _pour(path, text)
+    if path.exists() and not path.is_file():
+        # A device or a pipe takes what it is given; a pipe without a reader is an error at once, not a wait.
+        file = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+        os.set_blocking(file, True)
+        with os.fdopen(file, "w", encoding="utf-8") as opened:
+            opened.write(text)
         return
     unfinished = _beside(path)
     try:
@@ -217,14 +215,6 @@ def _write(path: Path, text: str) -> None:
     except BaseException:
         unfinished.unlink(missing_ok=True)
         raise
-
-
-def _pour(path: Path, text: str) -> None:
-    """Write into a device or a pipe; a pipe without a reader is an error at once, not a wait."""
-    file = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
-    os.set_blocking(file, True)
-    with os.fdopen(file, "w", encoding="utf-8") as opened:
-        opened.write(text)
 
 
 def _beside(path: Path) -> Path:
@@ -242,11 +232,3 @@ def _reported(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise TreadleError(f"{path} cannot be written: {error.strerror}", code="file.unwritable") from None
-
-
-def _beginning(path: Path) -> str:
-    try:
-        with path.open(encoding="utf-8", errors="replace") as file:
-            return file.read(1000)
-    except OSError as error:
-        raise TreadleError(f"{path} cannot be read: {error.strerror}", code="file.unreadable") from None

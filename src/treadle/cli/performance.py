@@ -11,35 +11,149 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Generator, Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from fnmatch import fnmatchcase
 from pathlib import Path
+from random import Random
 from typing import Final, NamedTuple
 
-from treadle.cli.driver_process import DriverProcess, call_treadle
-from treadle.cli.guard import INTERRUPTED, UNWELL, complain
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.panel import Panel
+from rich.text import Text
+
+from treadle.cli.driver_process import DriverProcess, call_treadle, play_model
+from treadle.cli.guard import INTERRUPTED, UNWELL, complain, quote_word
 from treadle.cli.library import load_sound_protocol
 from treadle.cli.output import console, is_terminal, print_text
 from treadle.cli.run_reader import open_for_reading
-from treadle.cli.stage import Scene, report, watch
+from treadle.cli.run_status import draw_tree
 from treadle.config.project import Project
 from treadle.engines.status import RunFollower
 from treadle.errors import PortError, TreadleError
-from treadle.kernel.events import Checked
+from treadle.kernel.events import Checked, Event
 from treadle.kernel.instances import ROOT
+from treadle.kernel.reduce import reduce
 from treadle.kernel.replay import Move
 from treadle.kernel.state import State
 from treadle.kernel.waits import awaits_go
+from treadle.prompts.foreign import visible
 from treadle.protocol.load import load
 from treadle.protocol.model import Protocol, base_of
 from treadle.runtime.loop import awaits_only_people
+from treadle.simulate.run import describe_event
+from treadle.simulate.world import Ledger, Mood, RandomWorld
 from treadle.store.sqlite import Store
 from treadle.testing.demos import SCRIPT, SPEC, Beat, Demo, demos, lay_out
 from treadle.testing.demos import demo as load_demo
 from treadle.views.chronicle import Chronicle
 from treadle.views.timeline import describe_move
+from treadle.views.tree import InstanceLine, tree
 from treadle.views.words import count_words, duration, reason
+
+# Scenes of a run to watch, and the generator for simulated ones.
+
+PATIENCE = 150
+
+
+class Scene(NamedTuple):
+    """An event of a run, with the state after it."""
+
+    caption: str
+    """The caption for a viewer; empty if the scene needs none."""
+    state: State
+    log: str = ""
+    """The line that the log of a real run has for it."""
+
+
+def simulate_scenes(protocol: Protocol, seed: int, faults: float) -> Iterator[Scene]:
+    """Simulate a run in a random world, until it ends."""
+    world, state, ledger = RandomWorld(protocol, Random(f"{protocol.name} {seed}"), faults), State(), Ledger()
+    event: Event | None = world.start()
+    count = 0
+    while event is not None:
+        state, commands = reduce(protocol, state, event)
+        ledger.enter(event, commands)
+        yield Scene(describe_event(event), state)
+        if state.outcome:
+            return
+        count += 1
+        mood: Mood = "wild" if count < PATIENCE else "kind" if count < 4 * PATIENCE else "ending"
+        event = world.next(state, ledger, mood)
+
+
+PAUSE: Final = 1.1
+RECENT: Final = 8
+BORDER: Final = 3
+"""The lines of a screen that are neither tree nor captions: the frame, and where the cursor stands."""
+NEXT: Final = """
+Agents, git and tests were played; every decision was made by the kernel from the protocol's table.
+
+  treadle protocol table {protocol:11} the table
+  treadle protocol check {protocol:11} what is proved about it
+  treadle protocol sim {protocol:13} many random runs, with every invariant held
+"""
+
+
+def play(protocol: Protocol, scenes: Iterable[Scene], speed: float, name: str) -> None:
+    """Shows the scenes one after the other in place; the protocol was asked for by this name or path."""
+    screen, recent = console(), deque[str](maxlen=RECENT)
+    with Live(console=screen, auto_refresh=False) as live:
+        for scene in scenes:
+            recent.append(visible(scene.caption))
+            live.update(draw_scene(protocol, scene, tuple(recent), screen), refresh=True)
+            time.sleep(PAUSE / speed if speed else 0)
+    screen.print(Text(NEXT.format(protocol=quote_word(name))), soft_wrap=True)
+
+
+def watch(protocol: Protocol, scenes: Iterable[Scene]) -> None:
+    """Show scenes as they happen: the live tree below, the captions above it for good."""
+    screen = console()
+    with Live(console=screen, auto_refresh=False) as live:
+        for scene in scenes:
+            if scene.caption:
+                live.console.print(Text(visible(scene.caption)))
+            room = max(screen.height - BORDER, 1)
+            live.update(_framed(protocol, scene, room), refresh=True)
+
+
+def draw_scene(protocol: Protocol, scene: Scene, recent: Sequence[str], screen: Console) -> RenderableType:
+    """Draw a scene that fits the screen: half of a low screen for the tree, and the newest caption in full."""
+    newest = Text(recent[-1], style="bold default")
+    height, needed = screen.height - BORDER, len(newest.wrap(screen, screen.width))
+    older = recent[max(len(recent) - max(height // 2 - needed, 0) - 1, 0) : -1]
+    room = max(height - needed - len(older), 1)
+    captions = [Text(caption, "bright_black", no_wrap=True, overflow="ellipsis") for caption in older]
+    return Group(_framed(protocol, scene, room), *captions, newest)
+
+
+def _framed(protocol: Protocol, scene: Scene, room: int) -> Panel:
+    title = Text(f"{protocol.name} · event {scene.state.seq}")
+    return Panel(draw_tree(tree(protocol, scene.state), room, wraps=False), title=title, title_align="left")
+
+
+def recite(protocol: Protocol, scenes: Iterable[Scene]) -> None:
+    """Print the scenes line by line: the event, and the instances that it moved."""
+    before: set[InstanceLine] = set()
+    for number, scene in enumerate(scenes, 1):
+        print_text(f"{number:3} {scene.caption}")
+        lines = tree(protocol, scene.state)
+        for line in lines:
+            if line not in before:
+                print_text(f"      {line.instance}: {' · '.join(part for part in (line.step, line.text) if part)}")
+        before = set(lines)
+
+
+def report(scenes: Iterable[Scene]) -> None:
+    """Print scenes as they happen: the log line of each, and its caption below."""
+    for scene in scenes:
+        for line in (scene.log, f"        {scene.caption}" if scene.caption else ""):
+            if line:
+                print_text(line)
+        sys.stdout.flush()
+
 
 # The stand-in for a person in a demo: answers questions, and starts steps that wait for a go.
 
@@ -175,12 +289,12 @@ class Performance:
         return Scene(f"The demo itself {deed.does} in your place: treadle {shlex.join(words)}", state)
 
     def _take_up(self, driving: DriverProcess) -> None:
-        """An answer or a go may come when the driver has just gone to rest; otherwise it should not have gone."""
+        """Resume the run if an answer or a go came just as the driver went to rest; otherwise the run has failed."""
         if not self._is_helped:
-            said = driving.last_words
+            errors = driving.last_words
             raise TreadleError(
                 f"the run came to a stop; `cd {shlex.quote(str(self._folder))} && treadle status` shows where"
-                + (f"\n{said}" if said else ""),
+                + (f"\n{errors}" if errors else ""),
                 code="demo.failed",
             )
         self._is_helped = False
@@ -192,25 +306,24 @@ def _text(made: Move, store: Store) -> str:
 
 
 def _why(made: Move, store: Store) -> str:
-    """Why work was refused, in the words of the checks."""
+    """Explain why work was refused, in the words of the checks; empty if it was not."""
     if not isinstance(made.event, Checked) or all(one.ok for one in made.event.results):
         return ""
-    for cause, ref in _causes(made.state, made.event.act.partition("#")[0]):
+    state, place = made.state, made.event.act.partition("#")[0]
+    # The step was sent back, or has just failed its gate.
+    frames = [inst.frames[-1] for inst in state.insts.values() if inst.frames]
+    causes = [(it.cause, it.cause_ref) for it in frames if it.cause_ref and it.id and place == it.id.partition("#")[0]]
+    id_, _, step = place.rpartition(":")
+    slots = state.insts[id_].slots.items() if id_ in state.insts else ()
+    causes += [
+        ("!gate", slot.ref)
+        for name, slot in slots
+        if name.startswith(f"{step}.!gate") and slot.seq == state.seq and slot.ref
+    ]
+    for cause, ref in causes:
         with suppress(PortError):
             return f"; {reason(cause, store.payloads.get(ref))}"
     return ""
-
-
-def _causes(state: State, place: str) -> Iterator[tuple[str, str]]:
-    """Yield the reasons why a step was sent back or has just failed its gate, each with the reference of its report."""
-    for frame in (inst.frames[-1] for inst in state.insts.values() if inst.frames):
-        if frame.cause_ref and frame.id and place == frame.id.partition("#")[0]:
-            yield frame.cause, frame.cause_ref
-    id_, _, step = place.rpartition(":")
-    slots = state.insts[id_].slots.items() if id_ in state.insts else ()
-    for name, slot in slots:
-        if name.startswith(f"{step}.!gate") and slot.seq == state.seq and slot.ref:
-            yield "!gate", slot.ref
 
 
 # The parts of `treadle demo`: a repository, a run in it, and commands to look further; or a simulated run.
@@ -232,22 +345,22 @@ def perform_demo(protocol: str, folder: Path | None, agent: str = "") -> int:
             code="demo.none",
         )
     story = load_demo(protocol)
-    python = _python()
+    python = _find_python()
     place = (folder or Path(tempfile.mkdtemp(prefix="treadle-demo-"))).absolute()
     lay_out(protocol, place, python)
     print_text(f"{story.title}\nThe repository: {place}\n")
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     began = time.monotonic()
     try:
-        with (
-            _play_model(place, agent) as env,
-            closing((performance := Performance(story, place, agent, env)).scenes()) as scenes,
-        ):
-            # whatever ends it, nobody drives the run afterwards
-            if is_terminal() and not console().is_dumb_terminal:
-                watch(load(protocol), scenes)
-            else:
-                report(scenes)
+        with play_model(place, SCRIPT if agent else "", is_counted=True) as (env, model):
+            if model:
+                print_text(f"The model of {agent} is played at {model.url}; no key is used, and nothing is paid.\n")
+            performance = Performance(story, place, agent, env)
+            with closing(performance.scenes()) as scenes:  # whatever ends it, no driver is left behind
+                if is_terminal() and not console().is_dumb_terminal:
+                    watch(load(protocol), scenes)
+                else:
+                    report(scenes)
     except KeyboardInterrupt:
         complain(f"interrupted; `cd {shlex.quote(str(place))} && {_program()} resume {story.run}` goes on where it was")
         return INTERRUPTED
@@ -258,35 +371,15 @@ def perform_demo(protocol: str, folder: Path | None, agent: str = "") -> int:
     return UNWELL if performance.missed else 0
 
 
-@contextmanager
-def _play_model(place: Path, agent: str) -> Iterator[Mapping[str, str]]:
-    """Play a model for the agent, if there is one: it answers as the script prescribes."""
-    if not agent:
-        yield {}
-        return
-    from played_model.server import ModelServer, client_variables
-    from treadle.agents.script import load_script
-    from treadle.testing.played_agents import PlayedAgents
-
-    with (
-        ModelServer(PlayedAgents(load_script(place / SCRIPT), Project(place).runs, is_counted=True)) as server,
-        tempfile.TemporaryDirectory(prefix="treadle-home-") as home,
-    ):
-        print_text(f"The model of {agent} is played at {server.url}; no key is used, and nothing is paid.\n")
-        yield client_variables(server.url, Path(home))
-
-
-def _python() -> str:
-    """A Python with pytest: the tests of a demo are real ones."""
+def _find_python() -> str:
+    """Find a Python with pytest: the tests of a demo are real ones."""
     if not shutil.which("git"):
         raise TreadleError(
             "the demo makes a real repository and needs git, which is not on the PATH; install it", code="git.missing"
         )
     for name in dict.fromkeys([sys.executable, shutil.which("python3") or "", shutil.which("python") or ""]):
-        if (
-            name
-            and not subprocess.run([name, "-m", "pytest", "--version"], check=False, capture_output=True).returncode
-        ):
+        asked = [name, "-m", "pytest", "--version"]
+        if name and not subprocess.run(asked, check=False, capture_output=True).returncode:
             return name
     install = f"`{shlex.quote(sys.executable)} -m pip install pytest`"
     raise TreadleError(
@@ -296,7 +389,7 @@ def _python() -> str:
 
 
 def _program() -> str:
-    """How this program is called here."""
+    """Return the command that starts this program here."""
     if shutil.which("treadle"):
         return "treadle"
     called = Path(sys.argv[0])

@@ -37,7 +37,7 @@ class ProgramAnswer(msgspec.Struct, frozen=True):
 
 
 def find_program(name: str, root: Path | None = None) -> str | None:
-    """The path of a program: on the PATH, or below a folder if it is written with a slash."""
+    """Find a program: on the PATH, or below a folder if its name has a slash."""
     if "/" in name and root is not None:
         path = root / name
         return str(path) if path.is_file() and os.access(path, os.X_OK) else None
@@ -45,7 +45,7 @@ def find_program(name: str, root: Path | None = None) -> str | None:
 
 
 def plain_environment() -> dict[str, str]:
-    """The variables that any program may see; no keys, no tokens."""
+    """Return the variables that any program may see; no keys, no tokens."""
     return {name: os.environ[name] for name in _HARMLESS if name in os.environ} | {"TERM": "dumb", "NO_COLOR": "1"}
 
 
@@ -92,7 +92,7 @@ _ELSEWHERE: Final = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
 
 
 async def ask_git(root: Path, *arguments: str) -> ProgramAnswer:
-    """A git command in a folder, as the user would give it there."""
+    """Run a git command in a folder, as the user would."""
     env = {name: value for name, value in os.environ.items() if name not in _ELSEWHERE}
     env |= {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}  # its words are compared
     return await ask_program(["git", *arguments], cwd=root, env=env)
@@ -104,8 +104,8 @@ async def is_repository(root: Path) -> bool:
 
 async def belongs_to_others(root: Path) -> bool:
     """Whether git refuses the repository because of its owner."""
-    said = await ask_git(root, "rev-parse", "--git-dir")
-    return not said.is_well and is_refused_for_owner(said.text)
+    answer = await ask_git(root, "rev-parse", "--git-dir")
+    return not answer.is_well and is_refused_for_owner(answer.text)
 
 
 async def has_commits(root: Path) -> bool:

@@ -4,12 +4,12 @@ import asyncio
 import time
 from collections.abc import Callable, Container, Iterator
 from contextlib import AbstractContextManager, suppress
-from types import TracebackType
-from typing import TYPE_CHECKING, Final, Protocol, Self
+from typing import TYPE_CHECKING, Final, Self
 
 import typer
 
 from treadle.cli.output import console, harmless
+from treadle.cli.run_status import draw_tree
 from treadle.errors import PortError
 from treadle.kernel.commands import RunAgent
 from treadle.kernel.state import Instance, State
@@ -32,34 +32,16 @@ _AGAIN: Final = 20.0
 _LONGEST: Final = 100
 
 
-class ProgressBoard(Protocol):
-    """A display of the progress of runs."""
+class ProgressBoard(AbstractContextManager["ProgressBoard"]):
+    """A display of the progress of runs. This one shows nothing: a program reads the end only."""
 
     def show(self, run: str, protocol: model.Protocol, state: State) -> None:
-        """A run has changed."""
-        ...
+        """Show a run that has changed."""
 
     def hear(self, run: str, act: str, progress: Progress) -> None:
         """Show a sign of life from an agent."""
-        ...
 
-    def __enter__(self) -> object: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
-    ) -> None: ...
-
-
-class Silent(AbstractContextManager["Silent"]):
-    """Shows nothing: a program reads the end only."""
-
-    def show(self, run: str, protocol: model.Protocol, state: State) -> None: ...
-
-    def hear(self, run: str, act: str, progress: Progress) -> None: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
+    def __exit__(self, *_: object) -> None: ...
 
 
 class SlowChecks:
@@ -111,7 +93,7 @@ class SlowChecks:
         self._wait(key, self._again)
 
 
-class ProgressLines(Silent):
+class ProgressLines(ProgressBoard):
     """Prints one line for each changed instance, and before it the reason why its last attempt failed.
 
     A slow check gets a line while it runs; with `shows_checks`, every check gets one when it ends.
@@ -135,8 +117,11 @@ class ProgressLines(Silent):
             self._say(run, act, progress.note)
 
     def _say(self, run: str, act: str, text: str) -> None:
+        self._echo(run, act.rpartition(":")[0], text)
+
+    def _echo(self, run: str, instance: str, text: str) -> None:
         named = f"{run} " if self._names_runs else ""
-        typer.echo(f"{named}{act.rpartition(':')[0]}: {harmless(text)}")
+        typer.echo(f"{named}{instance}: {harmless(text)}")
 
     def show(self, run: str, protocol: model.Protocol, state: State) -> None:
         lines = status_at(protocol, state).lines
@@ -144,14 +129,12 @@ class ProgressLines(Silent):
         before = self._before.get(run, set())
         since = self._since.get(run, state.seq)
         known = {(line.instance, _format_line(line)) for line in before}
-        for line in lines:
-            if line not in before:
-                named = f"{run} " if self._names_runs else ""
-                said = _format_line(line)
-                sent_back = self._sent_back(run, protocol, state.insts[line.instance], since)
-                news = () if (line.instance, said) in known else (said,)  # it may only stand above another by now
-                for text in (*sent_back, *self._why(run, state, line), *news):
-                    typer.echo(f"{named}{line.instance}: {harmless(text)}")
+        for line in [line for line in lines if line not in before]:
+            shown = _format_line(line)
+            sent_back = self._sent_back(run, protocol, state.insts[line.instance], since)
+            news = () if (line.instance, shown) in known else (shown,)  # it may only stand above another by now
+            for text in (*sent_back, *self._why(run, state, line), *news):
+                self._echo(run, line.instance, text)
         self._before[run], self._since[run] = set(lines), state.seq
 
     def _sent_back(self, run: str, protocol: model.Protocol, inst: Instance, since: int) -> Iterator[str]:
@@ -202,7 +185,7 @@ def _format_line(line: InstanceLine) -> str:
     return " · ".join(part for part in (line.step, line.text) if part)
 
 
-class CheckLines(Silent):
+class CheckLines(ProgressBoard):
     """Prints a line for each finished check of handed-in work, and on a terminal also shows the running one."""
 
     def __init__(self, *, live: bool) -> None:
@@ -220,9 +203,7 @@ class CheckLines(Silent):
             self._live.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._live:
             self._live.stop()
 
@@ -256,7 +237,7 @@ class CheckLines(Silent):
 
 
 def check_line(one: CheckProgress, elapsed: float | None = None) -> str:
-    """A check in a line: its place, its name, how it ended or how far its tests are, and how long it took."""
+    """Format a check as a line: its number, name, result or count of tests, and duration."""
     state = "advises" if one.state == "failed" and one.advisory else one.state
     known = f" of {one.tests}" if one.tests else ""
     tests = f", {one.tests_done}{known} tests" if one.tests_done else ""
@@ -265,7 +246,7 @@ def check_line(one: CheckProgress, elapsed: float | None = None) -> str:
     return f"check {one.number} of {one.of} · {one.check}: {state}{tests} ({seconds})"
 
 
-class ProgressPicture:
+class ProgressPicture(ProgressBoard):
     """The trees of all runs, redrawn in place: elapsed time, attempt, cost, and the agent's last words."""
 
     def __init__(self) -> None:
@@ -281,9 +262,7 @@ class ProgressPicture:
         self._live.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._live.transient = False
         self._live.stop()
 
@@ -309,8 +288,6 @@ class ProgressPicture:
         from rich.panel import Panel
         from rich.text import Text
 
-        from treadle.cli.stage import draw_tree
-
         now, usage = status_at(protocol, state, time.time_ns() // 1_000_000), state.usage
         details = {}
         for busy in now.activities:
@@ -318,9 +295,9 @@ class ProgressPicture:
             if busy.phase == "running" and heard.usage:  # of the others, the run has counted it
                 usage = usage.plus(heard.usage)
             checking = busy.phase == "verifying" or not isinstance(state.acts[busy.id].command, RunAgent)
-            said = check_line(heard.check) if checking and heard.check else heard.text
+            text = check_line(heard.check) if checking and heard.check else heard.text
             since = duration(busy.elapsed) if busy.began else ""
-            details[busy.instance] = "  ".join(part for part in (since, harmless(said)[:_LONGEST]) if part)
+            details[busy.instance] = "  ".join(part for part in (since, harmless(text)[:_LONGEST]) if part)
         tokens = usage.tokens_in + usage.tokens_out
         title = [run, protocol.name, duration(now.elapsed), f"{tokens:,} tokens" if tokens else ""]
         title.append(f"cost {price(usage.cost, usage.unpriced)}" if usage.cost or usage.unpriced else "")

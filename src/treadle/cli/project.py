@@ -13,12 +13,12 @@ OWN_FOLDER = ".treadle"
 
 
 def repository() -> str:
-    """The way from here to the folder of the git repository; empty outside of any."""
+    """Return the relative path to the folder of the git repository; empty outside of any."""
     return next((place for place in _upwards() if os.path.exists(os.path.join(place, ".git"))), "")
 
 
 def root() -> str:
-    """The way to the nearest folder with `.treadle`, at most to the repository's; outside of one, this folder."""
+    """Return the path to the nearest folder with `.treadle`, or to the repository; outside of one, this folder."""
     top = repository()
     if not top:
         return "."

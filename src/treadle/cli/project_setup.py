@@ -58,8 +58,8 @@ async def refuse_unusable(root: Path) -> None:
     """Refuse a bare repository, the inside of `.git`, and a repository of another owner."""
     if await belongs_to_others(root):
         raise TreadleError("; ".join(owner_trouble(root)), code="git.owner")
-    said = await ask_git(root, "rev-parse", "--is-bare-repository", "--is-inside-git-dir")
-    if said.is_well and "true" in said.text.split():
+    answer = await ask_git(root, "rev-parse", "--is-bare-repository", "--is-inside-git-dir")
+    if answer.is_well and "true" in answer.text.split():
         raise TreadleError(
             f"{root} is a bare repository or git's own folder, and has no files to work on; "
             "`git clone` it, and go on in the clone",
@@ -315,13 +315,13 @@ async def start_repository(root: Path, plan: SetupPlan, *, dry_run: bool, yes: b
 
 
 async def _untracked(root: Path) -> list[str]:
-    """Files that git does not know and does not ignore."""
-    said = await ask_git(root, "ls-files", "--others", "--exclude-standard", "-z")
-    return [name for name in said.text.split("\0") if name] if said.is_well else []
+    """List the files that git neither tracks nor ignores."""
+    answer = await ask_git(root, "ls-files", "--others", "--exclude-standard", "-z")
+    return [name for name in answer.text.split("\0") if name] if answer.is_well else []
 
 
 async def _call_git(root: Path, *words: str) -> None:
-    said = await ask_git(root, *words)
-    if not said.is_well:
-        hint = "; set `git config user.name` and `user.email`" if "user.email" in said.text else ""
-        raise TreadleError(f"git {words[0]} failed: {said.first_line}{hint}", code="git.failed")
+    answer = await ask_git(root, *words)
+    if not answer.is_well:
+        hint = "; set `git config user.name` and `user.email`" if "user.email" in answer.text else ""
+        raise TreadleError(f"git {words[0]} failed: {answer.first_line}{hint}", code="git.failed")

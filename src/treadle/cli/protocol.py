@@ -295,7 +295,7 @@ class Scopes(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def list_protocols() -> list[Offered]:
-    """Every protocol that can be named here."""
+    """Describe every protocol that can be named here."""
     known = list_protocol_folders()
     for finding in find_misplaced(known):
         complain(f"warning: {finding}")
@@ -314,7 +314,7 @@ def _describe_protocol(name: str, folder: Path) -> Offered:
 
 
 def find_protocol_with(name: str, graph: str | None) -> Protocol:
-    """A protocol that has this graph."""
+    """Load a protocol, and refuse a graph that it does not have."""
     protocol = load_with_warning(name)
     if graph is not None and graph not in protocol.graphs:
         raise TreadleError(
@@ -324,7 +324,7 @@ def find_protocol_with(name: str, graph: str | None) -> Protocol:
 
 
 def find_agent_step(name: str, wanted: str) -> tuple[Protocol, Step]:
-    """A protocol and the step of it that is meant by STEP or GRAPH.STEP."""
+    """Load a protocol, and find its agent step by STEP or GRAPH.STEP."""
     protocol = load_with_warning(name)
     steps = {
         f"{graph}.{step}": it
@@ -408,7 +408,7 @@ ANY: Final = "any"
 
 
 def parse_scope(protocol: Protocol, named: Mapping[str, Scope], words: Iterable[str]) -> Scope:
-    """The scope of `leaf`, of `attempts=2 depth=1 widths=0,2 graph=cycle`, or of `leaf attempts=3`."""
+    """Parse `leaf`, `attempts=2 depth=1 widths=0,2 graph=cycle`, or `leaf attempts=3`."""
     given = [word for text in words for word in text.split()]
     base = named[given[0]] if given and given[0] in named else named[SMALL.name]
     bounds = given[1:] if given and given[0] in named else given
@@ -459,7 +459,7 @@ RESERVED: Final = "fragments"
 
 
 def create_protocol(name: str, to: Path | None, *, replace: bool) -> Path:
-    """Writes a small, complete protocol, by default where it can be named in this project; returns its folder."""
+    """Write a small, complete protocol, by default where it can be named in this project; return its folder."""
     texts = starting_folder(name)
     own = own_folder("protocols")
     folder = to or own / name
@@ -471,7 +471,11 @@ def create_protocol(name: str, to: Path | None, *, replace: bool) -> Path:
             code="protocol.name",
         )
     if to is None:
-        _make(folder.parent)
+        try:
+            folder.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            text = f"{folder.parent} cannot be created: {error.strerror}"
+            raise TreadleError(text, code="file.unwritable") from None
     write_folder(folder, texts)
     return folder
 
@@ -494,10 +498,3 @@ def _refuse_names(name: str, folder: Path) -> None:
             f"write `--to {quote_word(folder.parent / name)}`, or make both names the same",
             code="protocol.name",
         )
-
-
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise TreadleError(f"{folder} cannot be created: {error.strerror}", code="file.unwritable") from None

@@ -4,10 +4,7 @@ import typer
 
 from treadle.cli.options import LatestRunArgument
 
-app = typer.Typer(pretty_exceptions_enable=False)
 
-
-@app.command("replay")
 def replay(
     run: LatestRunArgument = None,
 ) -> None:

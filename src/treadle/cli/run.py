@@ -6,9 +6,7 @@ from typing import Annotated, Literal, cast
 
 import typer
 
-from treadle.cli.options import LEVEL_HELP
-
-app = typer.Typer(pretty_exceptions_enable=False)
+from treadle.cli.options import LEVEL_HELP, JsonAtEndOption
 
 
 class Merge(StrEnum):
@@ -20,7 +18,6 @@ class Merge(StrEnum):
     NEVER = "never"
 
 
-@app.command()
 def run(
     spec: Annotated[
         Path | None, typer.Argument(help="The file that says what to build; `treadle spec new` writes an example.")
@@ -45,7 +42,7 @@ def run(
             help="Run only one part of the protocol or one step, such as bootstrap or US-005:bdd.",
         ),
     ] = "",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON at the end, for programs.")] = False,
+    as_json: JsonAtEndOption = False,
 ) -> None:
     """Start a run and drive it until it ends or asks you something.
 

@@ -37,7 +37,7 @@ def pick(word: str, known: Iterable[str], what: str) -> str:
 
 
 def list_some(names: list[str]) -> str:
-    """The first of them, and how many more there are."""
+    """List the first five names, and count the rest."""
     return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
 
@@ -46,12 +46,11 @@ NO_RUNS: Final = "no runs yet; `treadle run SPEC` starts one"
 
 @contextmanager
 def open_for_reading(project: Project | None = None) -> Iterator[Store]:
-    """The project's store, for reading only."""
+    """Open the project's store, for reading only."""
     project = project or open_project()
     if not project.store.exists():
-        from treadle.cli.unfinished_stories import (
-            describe_stories_before_any_run,  # nobody with a run has to wait for it
-        )
+        # Imported here: only a project without runs has to wait for it.
+        from treadle.cli.unfinished_stories import describe_stories_before_any_run
 
         raise TreadleError("; ".join([NO_RUNS, *describe_stories_before_any_run()]), code="run.none")
     store = Store(project.store, reading=True)
@@ -62,7 +61,7 @@ def open_for_reading(project: Project | None = None) -> Iterator[Store]:
 
 
 def find_run(store: Store, word: str | None, *, going: bool = False) -> Run:
-    """The run that is meant; the latest if none is named, or the latest that goes on, if there is one."""
+    """Return the named run, else the latest one; with `going`, the latest unfinished one if there is one."""
     runs = store.runs()
     first = default_run(runs) if going else next(iter(runs), None)
     if first is None:
@@ -71,7 +70,7 @@ def find_run(store: Store, word: str | None, *, going: bool = False) -> Run:
 
 
 def read_run(store: Store, word: str | None) -> RunFollower:
-    """A run with its whole history."""
+    """Read a run with its whole history."""
     return follow_run(store, find_run(store, word).id)
 
 
@@ -79,15 +78,13 @@ def read_run(store: Store, word: str | None) -> RunFollower:
 #
 # Commands that only show runs take the latest (`find_run`); a command that changes one never chooses among several.
 
-Fits = Callable[[Run], bool]
-
 
 def find_run_to_move(*words: str | None, beside: int = 0) -> tuple[str, list[str]]:
     """Return the unfinished run that the words name or imply, and the other words.
 
     `beside` is the number of words that may follow the name.
     """
-    return _find_run_among_words(_given_words(words), beside, lambda run: not run.outcome, "every run has ended")
+    return _find_run_among_words(words, beside, lambda run: not run.outcome, "every run has ended")
 
 
 def find_run_to_deliver(word: str | None) -> str:
@@ -96,7 +93,8 @@ def find_run_to_deliver(word: str | None) -> str:
     if word is None:
         with opened_store(project) as store:
             good = [run for run in store.runs() if is_good(run.outcome)]
-        left = [run.id for run in good if _is_left(project, run)]
+        results = {run.id: asyncio.run(result_of(project, run)) for run in good}
+        left = [run for run, result in results.items() if result is not None and not result.taken]
         if len(left) == 1:
             return left[0]
         if left:
@@ -106,14 +104,7 @@ def find_run_to_deliver(word: str | None) -> str:
                 f"no result is left to deliver: your branch has those of {list_some([run.id for run in good])}",
                 code="deliver.nothing",
             )
-    return _find_run_among_words(
-        _given_words((word,)), 0, lambda run: is_good(run.outcome), "no run has come to a good end"
-    )[0]
-
-
-def _is_left(project: Project, run: Run) -> bool:
-    found = asyncio.run(result_of(project, run))
-    return found is not None and not found.taken
+    return _find_run_among_words([word], 0, lambda run: is_good(run.outcome), "no run has come to a good end")[0]
 
 
 def find_run_to_show(store: Store, first: str | None, second: str | None) -> tuple[str, str]:
@@ -129,29 +120,20 @@ def find_run_to_show(store: Store, first: str | None, second: str | None) -> tup
     return find_run(store, None).id, first
 
 
-def _given_words(words: Sequence[str | None]) -> list[str]:
-    return [word for word in words if word is not None]
-
-
-def _find_run_among_words(words: list[str], beside: int, fits: Fits, none: str) -> tuple[str, list[str]]:
+def _find_run_among_words(
+    given: Sequence[str | None], beside: int, fits: Callable[[Run], bool], none: str
+) -> tuple[str, list[str]]:
+    words = [word for word in given if word is not None]
     with opened_store(open_project()) as store:
         runs = store.runs()
-        if words and (len(words) > beside or _is_named(words[0], runs)):
+        names, fitting = [run.id for run in runs], [run.id for run in runs if fits(run)]
+        # The first word is a run's name, or is meant to be one.
+        if words and (len(words) > beside or words[0] in names or suggest(words[0], names)):
             return store.run(words[0]).id, words[1:]
-        return _find_only_run(store, words, [run.id for run in runs if fits(run)], none), words
-
-
-def _is_named(word: str, runs: Sequence[Run]) -> bool:
-    """Whether a word is a run's name, or is meant to be one."""
-    names = [run.id for run in runs]
-    return word in names or bool(suggest(word, names))
-
-
-def _find_only_run(store: Store, words: list[str], found: list[str], none: str) -> str:
-    if len(found) == 1:
-        return found[0]
-    if words:
-        return store.run(words[0]).id  # there is none of that name, and that says which there are
-    if found:
-        raise TreadleError(f"several runs fit; name one: {list_some(found)}", code="run.ambiguous")
+        if len(fitting) == 1:
+            return fitting[0], words
+        if words:
+            return store.run(words[0]).id, words  # there is none of that name, and the error lists those there are
+    if fitting:
+        raise TreadleError(f"several runs fit; name one: {list_some(fitting)}", code="run.ambiguous")
     raise TreadleError(f"{none}; `treadle runs` lists those there are", code="run.none")

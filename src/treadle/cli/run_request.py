@@ -12,13 +12,13 @@ from typing import Final
 import msgspec
 
 from treadle.cli import library
+from treadle.cli.config import load_current_settings
 from treadle.cli.guard import complain, quote_word
 from treadle.cli.library import load_sound_protocol
 from treadle.cli.moves import run_interruptibly
 from treadle.cli.output import console, is_terminal
 from treadle.cli.programs import ask_git
 from treadle.cli.project import PARTS
-from treadle.cli.settings import load_current_settings
 from treadle.cli.spec import find_accepting_protocols, read_spec
 from treadle.cli.toolchain_health import advise_parts_ahead, toolchain_lines
 from treadle.cli.unfinished_stories import find_unfinished_stories
@@ -35,21 +35,23 @@ from treadle.engines.start import (
     load_run_input,
 )
 from treadle.errors import ProtocolError, TreadleError, Unfit
+from treadle.git.globs import naming
 from treadle.git.ref_names import slug
 from treadle.git.refs import Refs, refuse_blocking_refs
 from treadle.git.repository import open_repository
 from treadle.prompts.foreign import inline
-from treadle.protocol.alone import MissingFile, SelectedPart, select_part
+from treadle.protocol.alone import SelectedPart, select_part
 from treadle.protocol.answers.values import id_of
 from treadle.protocol.artifacts import view_paths
 from treadle.protocol.items import Json
 from treadle.protocol.load import read_text
 from treadle.protocol.model import Protocol
+from treadle.runtime.placed_files import PlacedFiles
+from treadle.runtime.view_files import is_foreign
 from treadle.store.sqlite import Store
 from treadle.toolchains.toolchain import complete_settings
 from treadle.views.status import Baseline, baseline_line
 from treadle.views.story_files import story_globs
-from treadle.views.work_order import LeftOff
 
 # A step that runs alone: the files that earlier steps would have made must be committed.
 
@@ -58,24 +60,22 @@ def refuse_missing_inputs(project: Project, part: SelectedPart, value: Json, com
     """Refuse to run a step alone if files that it needs are not committed; name the command that makes them."""
     if not part.terms.given:
         return
-    said = asyncio.run(ask_git(project.root, "ls-tree", "-r", "--name-only", "-z", "HEAD"))
-    names = said.text.split("\0") if said.is_well else []
+    answer = asyncio.run(ask_git(project.root, "ls-tree", "-r", "--name-only", "-z", "HEAD"))
+    names = answer.text.split("\0") if answer.is_well else []
 
     def is_there(path: str) -> bool:
         return any(fnmatchcase(name, path) for name in names) if "*" in path else path in names
 
-    if lacks := list(_describe_missing(project, part.missing(value, is_there), command)):
-        raise TreadleError(f"--only {part.step}: {'; '.join(lacks)}", code="spec.incomplete")
-
-
-def _describe_missing(project: Project, missing: Iterator[MissingFile], command: str) -> Iterator[str]:
-    for one in missing:
+    problems: list[str] = []
+    for one in part.missing(value, is_there):
         name = one.paths[0]
         if (project.root / name).is_file():
-            yield f"{name} is not committed, and a run sees only what is: commit it first"
+            problems.append(f"{name} is not committed, and a run sees only what is: commit it first")
         else:
             first = f"`{command} --only {one.by}`" if one.by else "whoever writes it"
-            yield f"there is no {' and no '.join(one.paths)}; {first} comes first"
+            problems.append(f"there is no {' and no '.join(one.paths)}; {first} comes first")
+    if problems:
+        raise TreadleError(f"--only {part.step}: {'; '.join(problems)}", code="spec.incomplete")
 
 
 # The input of a run: a whole spec, a part of it, or the input that a protocol bundles for a part.
@@ -97,7 +97,7 @@ def resolve_input(project: Project, protocol: Protocol, name: str, spec: Path | 
 
     Raise `TreadleError` if a spec is missing or a part cannot be run alone.
     """
-    text, file = (read_spec(spec), str(spec)) if spec else _own(project, name, only)
+    text, file = (read_spec(spec), str(spec)) if spec else _bundled_input(project, name, only)
     if not text and protocol.graphs[protocol.root].input[1]:
         raise TreadleError(
             f"{name} needs a SPEC; `treadle spec new --protocol {name}` writes an example", code="spec.missing"
@@ -107,22 +107,19 @@ def resolve_input(project: Project, protocol: Protocol, name: str, spec: Path | 
     part = select_part(protocol, only, library.read_protocol_terms(name))
     value: Json = load_run_input(project, protocol, text, file).value
     refuse_missing_inputs(project, part, value, f"treadle run {quote_word(spec) if spec else ''}".rstrip())
-    left = {key: one for key, one in _fields(part.narrowed(value)).items() if one is not None}
+    narrowed = part.narrowed(value)
+    left = {key: one for key, one in narrowed.items() if one is not None} if isinstance(narrowed, dict) else {}
     return RunInput(part.protocol, msgspec.json.encode(left).decode(), f"{Path(file).with_suffix('')}.json")
 
 
-def _own(project: Project, name: str, only: str) -> tuple[str, str]:
-    """The input that a protocol brings for a part of it; nothing if it brings none."""
+def _bundled_input(project: Project, name: str, only: str) -> tuple[str, str]:
+    """Return the text and file name of the input that a protocol bundles for a part; empty if there is none."""
     part = only.rpartition(":")[2]
     path = library.find_folder(name) / PARTS / f"{part}.yaml"
     if not part or Path(part).name != part or not path.is_file():
         return "", ""
     quoted = msgspec.json.encode(id_of(project.root.name)).decode()
     return read_text(path, 100_000).replace(_PROJECT, quoted), path.name
-
-
-def _fields(value: Json) -> dict[str, Json]:
-    return value if isinstance(value, dict) else {}
 
 
 # From the arguments of `treadle run` to a run in the store.
@@ -156,27 +153,21 @@ class PreparedRun(msgspec.Struct, frozen=True):
     @property
     def notes(self) -> list[str]:
         """Warnings before the start: unfinished stories, and limits that cannot stop its agents."""
-        asked = self.request
-        blind = [str(one) for one in ineffective_limits(asked.project, asked.protocol, asked.settings)]
-        return [*(self._words(one) for one in self._left_off()), *blind]
+        asked, value = self.request, self.request.input.value
+        notes: list[str] = []
+        if not any(graph.only for graph in asked.protocol.graphs.values()):  # `--only` continues unfinished stories
+            lists = [one for one in value.values() if isinstance(one, list)] if isinstance(value, dict) else []
+            ids = [inline(str(item.get("id", ""))) for items in lists for item in items if isinstance(item, dict)]
+            for one in find_unfinished_stories(asked.project, asked.protocol):
+                if one.story in ids:
+                    instead = f"; `--only {quote_word(one.part)}` does the step where it stands" if one.part else ""
+                    notes.append(f"{one.file} says that {one.stands}; this run {one.begins}{instead}")
+        return [*notes, *map(str, ineffective_limits(asked.project, asked.protocol, asked.settings))]
 
     @property
     def made(self) -> list[str]:
         """Globs of the files that runs write themselves, and give to agents as they are then."""
         return [*view_paths(self.request.protocol), *story_globs(self.request.protocol)]
-
-    def _left_off(self) -> list[LeftOff]:
-        """Return the unfinished stories among this run's items; none with `--only`, which continues them."""
-        protocol, value = self.request.protocol, self.request.input.value
-        if any(graph.only for graph in protocol.graphs.values()):
-            return []
-        lists = [one for one in value.values() if isinstance(one, list)] if isinstance(value, dict) else []
-        ids = [inline(str(item.get("id", ""))) for items in lists for item in items if isinstance(item, dict)]
-        return [one for one in find_unfinished_stories(self.request.project, protocol) if one.story in ids]
-
-    def _words(self, one: LeftOff) -> str:
-        instead = f"; `--only {quote_word(one.part)}` does the step where it stands" if one.part else ""
-        return f"{one.file} says that {one.stands}; this run {one.begins}{instead}"
 
     @property
     def files(self) -> list[str]:
@@ -206,11 +197,11 @@ class PreparedRun(msgspec.Struct, frozen=True):
 
 def prepare_run(project: Project, order: RunRequest) -> PreparedRun:
     """Check and collect everything that a run needs; raise any error before writing anything."""
-    said = load_current_settings(order.changes)
-    name = order.protocol or said.config().protocol
+    settings = load_current_settings(order.changes)
+    name = order.protocol or settings.config().protocol
     asked = resolve_input(project, load_sound_protocol(name), name, order.spec, order.only)
     protocol = asked.protocol
-    config = said.config(protocol.name)
+    config = settings.config(protocol.name)
     if order.merge is not None:
         config = msgspec.structs.replace(config, git=msgspec.structs.replace(config.git, merge=order.merge))
     wanted = StartRequest(
@@ -228,15 +219,15 @@ def prepare_run(project: Project, order: RunRequest) -> PreparedRun:
         raise TreadleError("; ".join([str(error), *hints]), code=error.code) from None
     except ProtocolError as error:
         raise ProtocolError(
-            error.message + _others(order, wanted.spec, protocol.name), error.findings, code=error.code
+            error.message + _suggest_protocols(order, wanted.spec, protocol.name), error.findings, code=error.code
         ) from None
     # Refuse the run if `treadle doctor` would call a command that its checks need missing.
     lines = asyncio.run(toolchain_lines(config, project, protocol, request.reach))
     if broken := [line for line in lines if line.is_fatal]:
-        told = "; ".join(f"{line.what}: {line.detail} ({line.fix})" for line in broken)
+        details = "; ".join(f"{line.what}: {line.detail} ({line.fix})" for line in broken)
         code = next((line.code for line in broken if line.code), "env.missing")
-        raise TreadleError(f"what the checks of {protocol.name} run cannot start here: {told}", code=code)
-    used = asyncio.run(_used(project, config.git.branch_prefix))
+        raise TreadleError(f"what the checks of {protocol.name} run cannot start here: {details}", code=code)
+    used = asyncio.run(_used_names(project, config.git.branch_prefix))
     if slug(order.name) in used:
         raise TreadleError(
             f"there is a run {order.name} already, or its branches and refs are; give another --name",
@@ -245,7 +236,7 @@ def prepare_run(project: Project, order: RunRequest) -> PreparedRun:
     return PreparedRun(request, used)
 
 
-def _others(order: RunRequest, spec: str, asked: str) -> str:
+def _suggest_protocols(order: RunRequest, spec: str, asked: str) -> str:
     """Suggest protocols that accept the spec, if the user named none and the default one does not accept it."""
     found = find_accepting_protocols(order.spec, spec) if order.spec and not order.protocol else ()
     if not found or asked in found:
@@ -253,7 +244,7 @@ def _others(order: RunRequest, spec: str, asked: str) -> str:
     return f"; it is good for {', '.join(found)}, so name the one you mean: --protocol {quote_word(found[0])}"
 
 
-async def _used(project: Project, prefix: str) -> frozenset[str]:
+async def _used_names(project: Project, prefix: str) -> frozenset[str]:
     """Return the run names that refs and branches already use; raise an error if a ref blocks every run."""
     repository = await open_repository(project)
     refs = Refs(repository)
@@ -267,7 +258,7 @@ def run_baseline(launch: PreparedRun, store: Store, *, quiet: bool) -> Baseline 
     commit = asyncio.run(launch.base())
     if not commit:
         return None
-    with _turning("running the tests") if is_terminal() and not quiet else nullcontext():
+    with _spinner("running the tests") if is_terminal() and not quiet else nullcontext():
         found = run_interruptibly(launch.baseline(store, commit), "ending the tests; once more ends at once")
     if found is None:
         raise KeyboardInterrupt
@@ -281,7 +272,7 @@ def run_baseline(launch: PreparedRun, store: Store, *, quiet: bool) -> Baseline 
     return found
 
 
-def _turning(words: str) -> AbstractContextManager[object]:
+def _spinner(words: str) -> AbstractContextManager[object]:
     """Return a spinner for the terminal, with the elapsed time."""
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -299,11 +290,11 @@ _MOST: Final = 100
 
 def describe_uncommitted(root: Path, known: Collection[str], made: Collection[str] = ()) -> str:
     """Return a warning about uncommitted files, except those that only Treadle reads or writes; else empty."""
-    said = asyncio.run(ask_git(root, "status", "--porcelain", "-z", "--untracked-files=normal"))
+    answer = asyncio.run(ask_git(root, "status", "--porcelain", "-z", "--untracked-files=normal"))
     ours = {os.path.relpath(name, root) for name in known if name} | {"treadle.toml"}
-    names = [name for name in _names(said.text) if name not in ours and not name.startswith(".treadle/")]
+    names = [name for name in _names(answer.text) if name not in ours and not name.startswith(".treadle/")]
     found = [name for name in names if not _is_made_by_a_run(root, root / name, made)]
-    if not said.is_well or not found:
+    if not answer.is_well or not found:
         return ""
     more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
     return f"agents see only what is committed, which these are not: {', '.join(found[:_SHOWN])}{more}"
@@ -311,11 +302,6 @@ def describe_uncommitted(root: Path, known: Collection[str], made: Collection[st
 
 def _is_made_by_a_run(root: Path, path: Path, made: Collection[str]) -> bool:
     """Whether there is nothing but files that runs make, by their places, or as they were made from a log."""
-    from treadle.config.project import Project
-    from treadle.git.globs import naming
-    from treadle.runtime.placed_files import PlacedFiles
-    from treadle.runtime.view_files import is_foreign
-
     placed, is_made = PlacedFiles(Project(root).local), naming(made)
     files = [one for one in islice(path.rglob("*"), _MOST) if not one.is_dir()] if path.is_dir() else [path]
 
@@ -330,7 +316,7 @@ def _is_made_by_a_run(root: Path, path: Path, made: Collection[str]) -> bool:
 
 
 def _names(porcelain: str) -> Iterator[str]:
-    """The paths of `git status --porcelain -z`; after a rename stands the old name, which is left out."""
+    """Yield the paths of `git status --porcelain -z`, without the old names that follow renamed paths."""
     parts = iter(part for part in porcelain.split("\0") if part)
     for part in parts:
         yield part[3:]

@@ -4,10 +4,11 @@ import asyncio
 import shlex
 import time
 from functools import cache
-from typing import Annotated, Final
+from typing import Final
 
 import typer
 
+from treadle.cli.options import JsonOption
 from treadle.cli.output import harmless, print_json, print_table
 from treadle.cli.run_reader import NO_RUNS, open_for_reading
 from treadle.cli.run_status import print_status
@@ -32,12 +33,9 @@ from treadle.views.run_status import (
 from treadle.views.status import Condition, StatusInputs
 from treadle.views.words import count_words, moment, seconds
 
-app = typer.Typer(pretty_exceptions_enable=False)
 
-
-@app.command("runs")
 def runs(
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """List the project's runs, latest first."""
     project, listed = open_project(), Listing(runs=())
@@ -117,9 +115,8 @@ def print_no_runs(*, as_json: bool) -> None:
     if as_json:
         print_json(Overview(runs=(), folded=0))
         return
-    from treadle.cli.unfinished_stories import (
-        describe_stories_before_any_run,  # only a project without runs has to wait for it
-    )
+    # Imported here: only a project without runs has to wait for it.
+    from treadle.cli.unfinished_stories import describe_stories_before_any_run
 
     for line in (NO_RUNS, *describe_stories_before_any_run()):
         typer.echo(harmless(line))

@@ -6,19 +6,18 @@ from typing import Annotated
 import msgspec
 import typer
 
-from treadle.cli.documents import Heard
 from treadle.cli.guard import FAILED, INTERRUPTED, WAITS, complain
 from treadle.cli.moves import continue_runs
+from treadle.cli.options import JsonAtEndOption
 from treadle.cli.output import print_json, print_text
-from treadle.cli.progress_board import ProgressLines, Silent
+from treadle.cli.progress_board import ProgressBoard, ProgressLines
 from treadle.cli.run_status import code_of
-from treadle.config.project import MARKS, Project, project_around
+from treadle.config.project import MARKS, project_around
 from treadle.config.projects import Projects
 from treadle.engines.run_settings import opened_store
 from treadle.engines.status import read_status
 from treadle.errors import TreadleError
 from treadle.store.leases import driver_of
-from treadle.store.sqlite import Store
 from treadle.talk.speaker import (
     Blocked,
     Dispatched,
@@ -30,15 +29,12 @@ from treadle.talk.speaker import (
     standing_text,
 )
 
-app = typer.Typer(pretty_exceptions_enable=False)
 
-
-@app.command()
 def say(
     words: Annotated[
         list[str], typer.Argument(metavar="WORDS", help='The sentence: "continue cart-app"; "help" lists them.')
     ],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON at the end, for programs.")] = False,
+    as_json: JsonAtEndOption = False,
 ) -> None:
     """Talk to a project in plain words: continue, status, approve, reject: WHY, stop for today, …"""
     projects, here = Projects(os.environ), project_around()
@@ -61,36 +57,25 @@ def say(
         if is_movable and not (driver_of(store.run(reply.run)) or read_status(project, store, reply.run).paused):
             if not as_json:
                 print_text(reply.done)
-            board = Silent() if as_json else ProgressLines(store.payloads)
+            board = ProgressBoard() if as_json else ProgressLines(store.payloads)
             if continue_runs(project, store, [reply.run], board, follow=True) == INTERRUPTED:
                 raise typer.Exit(INTERRUPTED)
             facts = read_facts(project, store, reply.run)
             reply = msgspec.structs.replace(reply, text=standing_text(facts), result=result_of(facts))
         _print(reply, as_json=as_json)
-        raise typer.Exit(_exit_code(project, store, reply))
+        if not reply.understood:
+            code = FAILED
+        elif not reply.ordered:  # `status` and `stop`
+            code = 0
+        elif store.run(reply.run).outcome:
+            code = code_of(read_status(project, store, reply.run))
+        else:
+            code = WAITS if isinstance(reply.result, NeedsHuman) else 0
+        raise typer.Exit(code)
 
 
 def _print(reply: SpokenReply, *, as_json: bool) -> None:
-    if not as_json:
+    if as_json:
+        print_json(reply.document)
+    else:
         print_text(reply.text)
-        return
-    document = Heard(
-        project=reply.project,
-        run=reply.run,
-        understood=reply.understood,
-        code=reply.code,
-        text=reply.text,
-        result=reply.result,
-    )
-    print_json(document)
-
-
-def _exit_code(project: Project, store: Store, reply: SpokenReply) -> int:
-    """Return the exit code; `status` and `stop` always end with 0."""
-    if not reply.understood:
-        return FAILED
-    if not reply.ordered:
-        return 0
-    if store.run(reply.run).outcome:
-        return code_of(read_status(project, store, reply.run))
-    return WAITS if isinstance(reply.result, NeedsHuman) else 0

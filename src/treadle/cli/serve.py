@@ -23,19 +23,16 @@ from treadle.cli.guard import complain
 from treadle.cli.moves import run_interruptibly
 from treadle.cli.output import harmless, write_again
 from treadle.cli.progress_board import ProgressLines
-from treadle.config.project import Project, make_local
+from treadle.config.project import Project, make_local, open_project
 from treadle.engines.run_settings import opened_store
 from treadle.engines.service import Service, service_lock
 from treadle.errors import TreadleError, writing
 from treadle.mcp import http
-from treadle.mcp.http import HttpTools, MemoryAddress
+from treadle.mcp.http import HttpTools, MemoryAddress, bind_socket
 from treadle.memory.store import FILE
 from treadle.results.intake import read_file, replace_file
 
-app = typer.Typer(pretty_exceptions_enable=False)
 
-
-@app.command()
 def serve(
     install: Annotated[
         bool, typer.Option("--install", help="Write a systemd user unit that starts the service, and exit.")
@@ -48,8 +45,6 @@ def serve(
     ] = "",
 ) -> None:
     """Drive every unfinished run of this project as a service; also serves its memory and listens to bots."""
-    from treadle.config.project import open_project
-
     project = open_project()
     if install:
         typer.echo(install_unit(project))
@@ -70,7 +65,7 @@ def serve(
             typer.echo(f"serving {project.root}; Ctrl-C ends it")  # not before Ctrl-C does
             typer.echo(await _serve_memory(project, tools))
             async with listener.open():
-                typer.echo(listener.told)
+                typer.echo(listener.sentence)
                 await service.serve()
 
         run_interruptibly(serve_all(), "ending the agents and keeping their work; once more ends at once")
@@ -109,16 +104,20 @@ class ChatListener:
         self._project, self._local = project, make_local(project)
         before = _read_address(self._local)
         self._token = before.token or secrets.token_hex(16)
-        self._host, self._port = _parse_place(listen) if listen else (HERE, _port(before.address))
         self._is_named = bool(listen)
-        self.told = ""
+        if listen:
+            self._host, self._port = _parse_place(listen)
+        else:
+            port = before.address.removesuffix(CHAT_PATH).rpartition(":")[2]
+            self._host, self._port = HERE, int(port) if port.isdigit() and int(port) < 65536 else 0
+        self.sentence = ""
         """A sentence about its address, for people."""
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
-        door = self._door()
+        door = self._bind()
         if door is None:
-            self.told = "chat bots cannot speak to it: nothing can listen on this machine"
+            self.sentence = "chat bots cannot speak to it: nothing can listen on this machine"
             yield
             return
         from treadle.cli.webhook import ChatWebhook  # only this command pays for a web server
@@ -128,9 +127,11 @@ class ChatListener:
         listening.listen(door)
         host = f"[{self._host}]" if ":" in self._host else self._host
         reached = ChatAddress(f"http://{host}:{door.getsockname()[1]}{CHAT_PATH}", self._token)
-        _write_address(self._local, reached)
+        data = msgspec.json.format(msgspec.json.encode(reached), indent=2) + b"\n"
+        with writing(self._local / CHAT_FILE):
+            replace_file(self._local, CHAT_FILE, data, mode=0o600)  # readable only by the owner
         badge = (self._local / CHAT_FILE).relative_to(self._project.root)
-        self.told = f"chat bots speak to it at {reached.address}; `{badge}` has the token"
+        self.sentence = f"chat bots speak to it at {reached.address}; `{badge}` has the token"
         over = asyncio.ensure_future(listening.until_over())
         try:
             yield
@@ -138,7 +139,7 @@ class ChatListener:
             listening.end()
             await over
 
-    def _door(self) -> socket.socket | None:
+    def _bind(self) -> socket.socket | None:
         try:
             return bind_socket(self._host, self._port)
         except OSError as error:
@@ -151,19 +152,6 @@ class ChatListener:
             return bind_socket(self._host, 0)
         except OSError:
             return None
-
-
-def bind_socket(host: str, port: int) -> socket.socket:
-    """Return a listening socket."""
-    door = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
-    try:
-        door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        door.bind((host, port))
-        door.listen()
-    except OSError:
-        door.close()
-        raise
-    return door
 
 
 def _parse_place(text: str) -> tuple[str, int]:
@@ -181,18 +169,6 @@ def _read_address(local: Path) -> ChatAddress:
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return ChatAddress("", "")
     return found if len(found.token) >= 32 and found.token.isalnum() else ChatAddress("", "")
-
-
-def _port(address: str) -> int:
-    port = address.removesuffix(CHAT_PATH).rpartition(":")[2]
-    return int(port) if port.isdigit() and int(port) < 65536 else 0
-
-
-def _write_address(local: Path, reached: ChatAddress) -> None:
-    """Write the address and the token, readable only by the owner."""
-    data = msgspec.json.format(msgspec.json.encode(reached), indent=2) + b"\n"
-    with writing(local / CHAT_FILE):
-        replace_file(local, CHAT_FILE, data, mode=0o600)
 
 
 # A systemd user unit that serves a project at every login.
@@ -256,16 +232,13 @@ def remove_unit(project: Project) -> None:
 
 def _unit_name(project: Project) -> str:
     name = re.sub("[^a-z0-9]+", "-", project.root.name.lower()) or "project"
-    return f"treadle-{name}-{_digest(str(project.root))}.service"
+    digest = sha256(str(project.root).encode(errors="surrogateescape")).hexdigest()[:6]
+    return f"treadle-{name}-{digest}.service"
 
 
 def _units() -> Path:
     given = Path(os.environ.get("XDG_CONFIG_HOME", ""))
     return (given if given.is_absolute() else Path.home() / ".config") / "systemd" / "user"
-
-
-def _digest(text: str) -> str:
-    return sha256(text.encode(errors="surrogateescape")).hexdigest()[:6]
 
 
 def _escaped(text: str) -> str:

@@ -13,9 +13,10 @@ from typing import Annotated, Final
 import msgspec
 import typer
 
-from treadle.cli.output import harmless
-from treadle.cli.run_reader import pick
-from treadle.config.project import Project
+from treadle.cli.options import JsonOption
+from treadle.cli.output import harmless, print_ascii_json
+from treadle.cli.run_reader import find_run_to_show, open_for_reading, pick, read_run
+from treadle.config.project import Project, open_project
 from treadle.engines.result import result_of
 from treadle.engines.run_settings import agents_of
 from treadle.engines.status import RunFollower, read_wording
@@ -35,10 +36,7 @@ from treadle.views.questions import Inquiry, answer_commands, describe_question,
 from treadle.views.result import result_lines
 from treadle.views.words import count_words, duration, plain, reason, report_words
 
-app = typer.Typer(pretty_exceptions_enable=False)
 
-
-@app.command("show")
 def show(
     run_or_id: Annotated[
         str | None, typer.Argument(metavar="[RUN]", help="The run; optional if there is only one.")
@@ -47,18 +45,13 @@ def show(
         str | None,
         typer.Argument(metavar="ID", help="The id of an activity or question, or any unambiguous part of it."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
+    as_json: JsonOption = False,
     prompt: Annotated[bool, typer.Option("--prompt", help="Print only the agent's whole prompt.")] = False,
 ) -> None:
     """Show one activity: its input, what the agent claimed, what the checks found, and the outcome.
 
     Or one question: its full text, what led to it, and its answer.
     """
-    from treadle.cli.output import print_ascii_json
-    from treadle.cli.run_reader import find_run_to_show, open_for_reading, read_run
-    from treadle.config.project import open_project
-    from treadle.errors import TreadleError
-
     if as_json and prompt:
         raise TreadleError("--json and --prompt exclude each other; give one", code="usage.conflict")
     project = open_project()
@@ -98,74 +91,74 @@ _SHOWN_ELSEWHERE: Final = frozenset([*KEYS, *_OWN_WORDS, "output", "isolation", 
 
 
 def read_story(project: Project, store: Store, found: RunFollower, act: str) -> Story:
-    """The story of an activity, with its prompt and its payloads."""
+    """Read an activity with its prompt and its payloads."""
     agents = agents_of(found.record, found.chronicle.protocol)
-    told = story(found.chronicle, act, store.strays(found.record.id), time.time_ns() // 1_000_000, agents)
-    payloads = {ref: store.payloads.get(ref) for ref in told.refs}
-    checks = tuple(msgspec.structs.replace(it, codes=codes(payloads.get(it.report))) for it in told.checks)
-    name = folder_name(told.id) + (f"~{told.retry}" if told.retry else "")
-    file = f"runs/{told.run}/acts/{name}/bundle/prompt.md"
+    activity = story(found.chronicle, act, store.strays(found.record.id), time.time_ns() // 1_000_000, agents)
+    payloads = {ref: store.payloads.get(ref) for ref in activity.refs}
+    checks = tuple(msgspec.structs.replace(it, codes=codes(payloads.get(it.report))) for it in activity.checks)
+    name = folder_name(activity.id) + (f"~{activity.retry}" if activity.retry else "")
+    file = f"runs/{activity.run}/acts/{name}/bundle/prompt.md"
     data = read_file(project.local, file) if project.local.is_dir() else None  # the folder may be gone
     prompt = data.decode(errors="replace") if isinstance(data, bytes) else ""
-    return msgspec.structs.replace(told, prompt=prompt, payloads=payloads, checks=checks)
+    return msgspec.structs.replace(activity, prompt=prompt, payloads=payloads, checks=checks)
 
 
-def format_activity(told: Story) -> Iterator[str]:
+def format_activity(activity: Story) -> Iterator[str]:
     """Format the page of an activity, line by line: outcome and reasons first, further commands last."""
-    yield harmless(f"{told.id} · {told.who} · {told.verdict}")
-    yield from map(harmless, _facts(told))
-    if reasons := "\n".join(explain_failure(told)):
+    yield harmless(f"{activity.id} · {activity.who} · {activity.verdict}")
+    yield from map(harmless, _facts(activity))
+    if reasons := "\n".join(explain_failure(activity)):
         yield from format_section("Why", reasons)
     claim = ["(no claim)"]
-    if told.claim:
-        channel = f" by {told.claim.channel}" if told.claim.channel else ""
-        claim = [f"{told.claim.called}{channel} at {plain(told.claim.time)}"]
-        claim += [f"  {line}" for line in _readable(told.payloads.get(told.claim.payload))]
+    if activity.claim:
+        channel = f" by {activity.claim.channel}" if activity.claim.channel else ""
+        claim = [f"{activity.claim.called}{channel} at {plain(activity.claim.time)}"]
+        claim += [f"  {line}" for line in _readable(activity.payloads.get(activity.claim.payload))]
     yield from format_section("Claim", "\n".join(claim))
-    yield from format_section("Checks", "\n".join(_checks(told)))
-    yield from format_section("Given", _payloads(told))
-    if told.kind == "agent":
-        lines = told.prompt.rstrip("\n").splitlines()
+    yield from format_section("Checks", "\n".join(_checks(activity)))
+    yield from format_section("Given", _payloads(activity))
+    if activity.kind == "agent":
+        lines = activity.prompt.rstrip("\n").splitlines()
         more = len(lines) - _PROMPT_LINES
         rest = [f"… {count_words(more, 'more line')}"] if more > 0 else []
         yield from format_section("Prompt", "\n".join([*lines[:_PROMPT_LINES], *rest]) or NO_PROMPT)
-    yield from format_section("Next", "\n".join(_next(told)))
+    yield from format_section("Next", "\n".join(_next(activity)))
 
 
-def explain_failure(told: Story) -> Iterator[str]:
+def explain_failure(activity: Story) -> Iterator[str]:
     """Explain why the activity was refused or failed: a person looks for that first."""
-    if _refusing(told):
-        yield from explain_refusal(told)
-    elif told.left.startswith("!"):
-        details = [told.payloads.get(it.detail) for it in told.failures[-1:]]
-        yield reason(told.left, details[0] if details else "")
+    if _refusing(activity):
+        yield from explain_refusal(activity)
+    elif activity.left.startswith("!"):
+        details = [activity.payloads.get(it.detail) for it in activity.failures[-1:]]
+        yield reason(activity.left, details[0] if details else "")
 
 
-def _facts(told: Story) -> Iterator[str]:
+def _facts(activity: Story) -> Iterator[str]:
     """Format the step, the agent, the time and the usage."""
-    title = f" ({told.title})" if told.title else ""
-    of = f" of {told.attempts}" if told.attempts else ""
-    again = f", started again {count_words(told.retry, 'time')}" if told.retry else ""
-    yield f"step     {told.step} of {told.instance}{title}, attempt {told.attempt}{of}{again}"
-    yield f"who      {told.who}" + (f", done by {told.by}" if told.by else "")
-    ended = f"ended {plain(told.ended)}" if told.ended else "not ended"
-    yield f"when     began {plain(told.began)}, {duration(told.elapsed)}, {ended}"
-    used = told.usage
+    title = f" ({activity.title})" if activity.title else ""
+    of = f" of {activity.attempts}" if activity.attempts else ""
+    again = f", started again {count_words(activity.retry, 'time')}" if activity.retry else ""
+    yield f"step     {activity.step} of {activity.instance}{title}, attempt {activity.attempt}{of}{again}"
+    yield f"who      {activity.who}" + (f", done by {activity.by}" if activity.by else "")
+    ended = f"ended {plain(activity.ended)}" if activity.ended else "not ended"
+    yield f"when     began {plain(activity.began)}, {duration(activity.elapsed)}, {ended}"
+    used = activity.usage
     if used.tokens_in or used.tokens_out or used.cost:
         yield f"used     {used.tokens_in:,} tokens in, {used.tokens_out:,} out, cost {price(used.cost, used.unpriced)}"
 
 
 def format_section(title: str, text: str) -> Iterator[str]:
-    """A part of a page, under its title."""
+    """Format a part of a page, under its title."""
     yield f"\n── {title} ──"
     yield visible(cut(text.rstrip("\n"), LONGEST)) or "(nothing)"
 
 
-def _checks(told: Story) -> Iterator[str]:
+def _checks(activity: Story) -> Iterator[str]:
     """Format each check with its outcome, codes, findings and command."""
-    above = _refusing(told)
-    for check in told.checks:
-        payload = told.payloads.get(check.report) if check.report else None
+    above = _refusing(activity)
+    for check in activity.checks:
+        payload = activity.payloads.get(check.report) if check.report else None
         record = payload if isinstance(payload, dict) else {}
         advisory = " (advisory)" if check.advisory else ""
         kinds = f" [{', '.join(check.codes)}]" if check.codes else ""
@@ -175,15 +168,15 @@ def _checks(told: Story) -> Iterator[str]:
         yield from (f"  {line}" for line in _run(record, failed=check.ok is False))
         facts = {key: value for key, value in record.items() if key not in _SHOWN_ELSEWHERE and value not in _EMPTY}
         yield from (f"  {line}" for line in _readable(facts)) if facts else ()
-    for failure in told.failures:
+    for failure in activity.failures:
         yield f"failed at {plain(failure.time)}: {failure.why}"
-        yield from (f"  {line}" for line in _readable(told.payloads.get(failure.detail)))
-    yield from (f"not obeyed at {plain(it.time)}: {it.what}: {it.detail}" for it in told.strays)
-    yield f"verdict: {told.verdict}"
+        yield from (f"  {line}" for line in _readable(activity.payloads.get(failure.detail)))
+    yield from (f"not obeyed at {plain(it.time)}: {it.what}: {it.detail}" for it in activity.strays)
+    yield f"verdict: {activity.verdict}"
 
 
 def _run(record: dict[str, Json], *, failed: bool) -> Iterator[str]:
-    """The command of a check, how it ended, and the end of its output if the check has failed."""
+    """Format the command of a check, how it ended, and the end of its output if the check has failed."""
     command = record.get("command")
     if not isinstance(command, list) or not command:
         return
@@ -198,11 +191,11 @@ def _run(record: dict[str, Json], *, failed: bool) -> Iterator[str]:
     yield from (f"| {line}" for line in output[-_OUTPUT_LINES:])
 
 
-def _next(told: Story) -> Iterator[str]:
-    """The commands that show more, or move the run on."""
-    run, act = shlex.quote(told.run), shlex.quote(told.id)
-    ways = [] if told.ended else [(f"treadle status {run}", "where the run stands, and what moves it on")]
-    if told.prompt:
+def _next(activity: Story) -> Iterator[str]:
+    """List the commands that show more, or move the run on."""
+    run, act = shlex.quote(activity.run), shlex.quote(activity.id)
+    ways = [] if activity.ended else [(f"treadle status {run}", "where the run stands, and what moves it on")]
+    if activity.prompt:
         ways.append((f"treadle show {run} {act} --prompt", "the whole prompt"))
     ways += [
         (f"treadle show {run} {act} --json", "all of this as data"),
@@ -213,31 +206,35 @@ def _next(told: Story) -> Iterator[str]:
     yield from (f"{way:<{width}}  {shows}" for way, shows in ways)
 
 
-def _refusing(told: Story) -> list[CheckVerdict]:
-    refused = [it for it in told.checks if it.ok is False and not it.advisory]
-    return refused if told.left.startswith("!") else []
+def _refusing(activity: Story) -> list[CheckVerdict]:
+    refused = [it for it in activity.checks if it.ok is False and not it.advisory]
+    return refused if activity.left.startswith("!") else []
 
 
-def explain_refusal(told: Story) -> Iterator[str]:
-    """Why the checks have refused a claim, line by line; nothing if they have not."""
-    refused = _refusing(told)
+def explain_refusal(activity: Story) -> Iterator[str]:
+    """Explain line by line why the checks refused a claim; no lines if they did not."""
+    refused = _refusing(activity)
     if not refused:
         return
-    yield harmless(f"the checks have refused {told.claim.called if told.claim else 'it'}, attempt {told.attempt}:")
-    reports = [visible(report_words(told.payloads.get(check.report))) for check in refused]
+    yield harmless(
+        f"the checks have refused {activity.claim.called if activity.claim else 'it'}, attempt {activity.attempt}:"
+    )
+    reports = [visible(report_words(activity.payloads.get(check.report))) for check in refused]
     for check, report in zip(refused, reports, strict=True):
         yield f"  {check_name(check.check, check.arg)}"
         yield from (f"    {line}".rstrip() for line in (report or "it failed").splitlines())
-    if not any(reports):  # whoever ran the checks may have said it once for all of them
-        yield from (f"  {line}".rstrip() for line in visible(report_words(told.payloads.get(told.report))).splitlines())
+    if not any(reports):  # there may be one report for all checks
+        yield from (
+            f"  {line}".rstrip() for line in visible(report_words(activity.payloads.get(activity.report))).splitlines()
+        )
 
 
-def _payloads(told: Story) -> str:
+def _payloads(activity: Story) -> str:
     """Format the inputs of the activity, and payloads that no section above shows."""
-    slots = {ref: slot for slot, refs in told.inputs.items() for ref in refs}
-    above = {told.claim.payload if told.claim else "", *(it.report for it in told.checks)}
-    above |= {it.detail for it in told.failures} | ({told.report} if _refusing(told) else set())
-    left = {ref: value for ref, value in told.payloads.items() if ref in slots or ref not in above}
+    slots = {ref: slot for slot, refs in activity.inputs.items() for ref in refs}
+    above = {activity.claim.payload if activity.claim else "", *(it.report for it in activity.checks)}
+    above |= {it.detail for it in activity.failures} | ({activity.report} if _refusing(activity) else set())
+    left = {ref: value for ref, value in activity.payloads.items() if ref in slots or ref not in above}
     return "\n".join(
         line
         for ref, value in left.items()
@@ -292,28 +289,30 @@ def read_inquiry(project: Project, store: Store, found: RunFollower, ask: str) -
     return inquiry(found.chronicle, put, note if isinstance(note, str) else "")
 
 
-def format_question(told: Inquiry) -> Iterator[str]:
-    """The sections of the page, line by line."""
-    put = told.question
-    state = "open" if not told.settled else f"answered: {told.answer}" if told.answer else "withdrawn"
+def format_question(inquiry: Inquiry) -> Iterator[str]:
+    """Format the page of a question, line by line."""
+    put = inquiry.question
+    state = "open" if not inquiry.settled else f"answered: {inquiry.answer}" if inquiry.answer else "withdrawn"
     yield harmless(f"{put.id} · {put.title} · {state}")
-    ended = f", settled {plain(told.settled)}" if told.settled else ""
+    ended = f", settled {plain(inquiry.settled)}" if inquiry.settled else ""
     yield f"asked {plain(put.asked)}, {duration(put.elapsed)}{ended}"
     if put.by:
         yield harmless(f"{put.by} led to it: {put.why}")
     yield from format_section("Question", put.text)
-    if not told.settled:
-        yield from format_section("To answer", "\n".join(answer_commands(told.run, put.id, put.choices, alone=False)))
-    elif told.answer:
-        by = f", by {told.actor}" if told.actor else ""
-        yield from format_section("Answer", f"{told.answer}{by}" + (f"\n{told.note}" if told.note else ""))
+    if not inquiry.settled:
+        yield from format_section(
+            "To answer", "\n".join(answer_commands(inquiry.run, put.id, put.choices, alone=False))
+        )
+    elif inquiry.answer:
+        by = f", by {inquiry.actor}" if inquiry.actor else ""
+        yield from format_section("Answer", f"{inquiry.answer}{by}" + (f"\n{inquiry.note}" if inquiry.note else ""))
 
 
 # An activity or a question, for programs and for people.
 
 
 def find_subject(found: RunFollower, word: str) -> str:
-    """The activity or question that a word stands for; of both kinds with the same part in their names, the first."""
+    """Find the activity or question that a word stands for; if it fits both kinds, the activity."""
     deeds, asked = found.chronicle.deeds, found.chronicle.asked
     is_deed = word not in asked and any(word in id_ for id_ in deeds)
     return pick(word, deeds if is_deed else [*deeds, *asked], "activity or question")
@@ -322,7 +321,7 @@ def find_subject(found: RunFollower, word: str) -> str:
 def format_subject(
     project: Project, store: Store, found: RunFollower, id_: str
 ) -> tuple[Story | Inquiry, Iterator[str]]:
-    """The document about it, and the lines of its page."""
+    """Return the document about an activity or a question, and the lines of its page."""
     if id_ in found.chronicle.asked:
         inquiry = read_inquiry(project, store, found, id_)
         return inquiry, format_question(inquiry)

@@ -10,12 +10,12 @@ from typing import Annotated, Final, Literal
 import msgspec
 import typer
 
+from treadle.cli.config import load_current_settings
 from treadle.cli.documents import Fault, faults
 from treadle.cli.guard import complain, quote_word
 from treadle.cli.library import findings_of, list_protocol_folders, load_protocol, load_with_warning, read_example
 from treadle.cli.options import JsonOption
 from treadle.cli.output import STDOUT, print_json, print_text, write_new
-from treadle.cli.settings import load_current_settings
 from treadle.config.project import find_project
 from treadle.engines.start import load_run_input
 from treadle.errors import ProtocolError, TreadleError
@@ -54,7 +54,7 @@ def new(
     print_text(
         f"{file} is written; edit it, then `treadle spec check {quote_word(file)} --protocol {quote_word(name)}`"
     )
-    if not keeps_comments(file):
+    if file.suffix.lower() == ".json":
         again = f"treadle spec new --protocol {quote_word(name)} -"
         print_text(f"JSON has no comments; `{again}` prints the example with its notes")
 
@@ -118,7 +118,7 @@ class SpecVerdict(msgspec.Struct, frozen=True):
         return "\n".join([self.message, *(f"  {finding}" for finding in self.findings), f"[{self.code}]"])
 
     def as_json(self) -> Judgement:
-        """The judgement for programs."""
+        """Convert the verdict for programs."""
         found = faults(self.findings)
         code = "" if self.protocols else self.code
         return Judgement(file=self.file, protocols=self.protocols, message=self.message, findings=found, code=code)
@@ -191,14 +191,14 @@ def _input_type(model: Protocol) -> str:
 
 
 def _fields(model: Protocol) -> set[str]:
-    """The names that the fields of a protocol's input go by."""
+    """Return all names of the fields of a protocol's input."""
     root = bare(parse_type(_input_type(model)))
     fields = model.types[root.name].fields if isinstance(root, RecordType) else {}
     return {name for field, it in fields.items() for name in (field, *it.also)}
 
 
 def _keys(file: Path, text: str) -> set[str]:
-    """The keys of the file, or of its front matter."""
+    """Return the keys of the file, or of its front matter."""
     is_markdown = file.suffix.lower() in (".md", ".markdown")
     try:
         value = read_yaml(text.partition("---")[2].partition("\n---")[0] if is_markdown else text, str(file)).value
@@ -245,25 +245,15 @@ def convert_example(text: str, file: Path) -> str:
         case ".yaml" | ".yml":
             return text
         case ".md" | ".markdown":
-            return _markdown(text)
+            # The description is the text below, everything else the front matter, comments included.
+            value = read_yaml(text, "").plain()
+            body = value.get(BODY) if isinstance(value, dict) else None
+            if not isinstance(body, str):
+                return f"---\n{text}---\n"
+            return f"---\n{_BLOCK.sub('', text, count=1)}---\n\n{body.strip()}\n"
         case ".json":
-            return (
-                msgspec.json.format(msgspec.json.encode(read_yaml(text, str(file)).plain()), indent=2).decode() + "\n"
-            )
+            data = msgspec.json.encode(read_yaml(text, str(file)).plain())
+            return msgspec.json.format(data, indent=2).decode() + "\n"
         case other:
             what = f"nothing is known of files named *{other}" if other else "the name does not say which form it has"
             raise TreadleError(f"{file}: {what}; use the ending .yaml, .md or .json", code="spec.format")
-
-
-def keeps_comments(file: Path) -> bool:
-    """Whether the comments of the example are in the file: JSON has none."""
-    return file.suffix.lower() != ".json"
-
-
-def _markdown(text: str) -> str:
-    """The description is the text below, everything else the front matter, comments included."""
-    value = read_yaml(text, "").plain()
-    body = value.get(BODY) if isinstance(value, dict) else None
-    if not isinstance(body, str):
-        return f"---\n{text}---\n"
-    return f"---\n{_BLOCK.sub('', text, count=1)}---\n\n{body.strip()}\n"

@@ -12,10 +12,12 @@ def main() -> int:
         case [] if "_TREADLE_COMPLETE" not in os.environ:  # a shell asks for completions without arguments
             from treadle.cli.welcome import welcome
 
-            return _say(welcome(*_marks()))
+            is_terminal = sys.stdout is not None and sys.stdout.isatty()
+            has_colour = is_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+            return _print(welcome(*(("\033[1;36m", "\033[0m") if has_colour else ("", ""))))
         case ["--version"]:
-            return _say(f"treadle {__version__}\n")
-        case ["hook", *words] if words in ([], ["--legacy"]):  # at the end of every turn of somebody's agent
+            return _print(f"treadle {__version__}\n")
+        case ["hook", *words] if words in ([], ["--legacy"]):  # an agent's program calls it at the end of every turn
             from treadle.cli import hook_call
 
             return hook_call.main(legacy=bool(words))
@@ -25,26 +27,15 @@ def main() -> int:
             return app.main()
 
 
-def _marks() -> tuple[str, str]:
-    """Return the escape sequences that start and end a colour; empty without colour."""
-    is_terminal = sys.stdout is not None and sys.stdout.isatty()
-    colour = is_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    return ("\033[1;36m", "\033[0m") if colour else ("", "")
-
-
-def _say(text: str) -> int:
+def _print(text: str) -> int:
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
-    except (OSError, AttributeError) as error:  # an output that is closed from the start is None
-        return _unsaid(error)
+    except (OSError, AttributeError) as error:
+        from treadle.cli.guard import UNWELL, hush, unwritable
+
+        if isinstance(error, AttributeError):  # an output that is closed from the start is None
+            return unwritable("it is closed")
+        hush()
+        return UNWELL if isinstance(error, BrokenPipeError) else unwritable(error.strerror)
     return 0
-
-
-def _unsaid(error: OSError | AttributeError) -> int:
-    from treadle.cli.guard import UNWELL, hush, unwritable
-
-    if isinstance(error, AttributeError):
-        return unwritable("it is closed")
-    hush()
-    return UNWELL if isinstance(error, BrokenPipeError) else unwritable(error.strerror)

@@ -4,15 +4,14 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(pretty_exceptions_enable=False)
+from treadle.cli.options import JsonOption
 
 
-@app.command("status")
 def status(
     run: Annotated[
         str | None, typer.Argument(help="The run to show; by default a line for each unfinished and recent run.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
+    as_json: JsonOption = False,
     watch: Annotated[bool, typer.Option("--watch", help="Keep updating while a process drives the run.")] = False,
 ) -> None:
     """Show where all runs stand, or one run: steps, attempts, open questions, cost.

@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from treadle.cli import library
-from treadle.cli.checkup import Line, missing, ok, warn
+from treadle.cli.checkup import Line, failed, missing, ok, warn
 from treadle.cli.programs import ask_git, ask_program, find_program
 from treadle.config.detection import missing_packages, runtime_packages
 from treadle.config.model import Config, ToolchainSettings
@@ -85,7 +85,7 @@ async def toolchain_lines(
         fix = f"set `toolchain.test` {where_to_set(has_file=has_file)}"
         lines.append(warn("toolchain test", "no command to run the tests with", fix, code="toolchain.missing"))
 
-    if config.workspace.driver == CONTAINER:  # what is on this machine says nothing about the image
+    if config.workspace.driver == CONTAINER:  # the programs of this machine say nothing about the image
         lines += [ok(f"toolchain {name}", f"{words[0]}, in the image") for name, words in named.items()]
     else:
         with temporary_folder("scratch") as scratch:
@@ -106,8 +106,7 @@ async def toolchain_lines(
             lines.append(ok("generated files", f"{count} for each lane"))
         except TreadleError as error:
             if error.code.startswith("generated."):  # else no commit yet, or no repository: other lines say so
-                detail, _, fix = str(error).partition("; ")
-                lines.append(missing("generated files", detail, fix, code=error.code))
+                lines.append(failed("generated files", error))
     return lines
 
 
@@ -122,19 +121,19 @@ async def _command_line(name: str, words: tuple[str, ...], root: Path, scratch: 
     if question is None:
         return ok(what, path)
     if _is_python(words):  # a broken interpreter may still print its version, and no module of it is at fault
-        said = await ask_program([path, "-c", "pass"], cwd=root, env=command_environment(scratch))
-        if not said.is_well and not said.is_late:
-            why = said.first_line or f"it ended with {said.code}"
+        answer = await ask_program([path, "-c", "pass"], cwd=root, env=command_environment(scratch))
+        if not answer.is_well and not answer.is_late:
+            why = answer.first_line or f"it ended with {answer.code}"
             detail = f"the interpreter {words[0]} does not work: `-c pass` fails: {why}"
             return missing(what, detail, _new_environment(words, root), code="env.interpreter", required=required)
-    said = await ask_program([path, *question], cwd=root, env=command_environment(scratch))
-    if said.is_late:
-        return warn(what, f"{shown}: {said.first_line}", "see why it takes so long", code="toolchain.slow")
-    if not said.is_well:
+    answer = await ask_program([path, *question], cwd=root, env=command_environment(scratch))
+    if answer.is_late:
+        return warn(what, f"{shown}: {answer.first_line}", "see why it takes so long", code="toolchain.slow")
+    if not answer.is_well:
         return missing(
-            what, f"{shown}: {said.first_line}", _installing(words, name), code="env.broken", required=required
+            what, f"{shown}: {answer.first_line}", _installing(words, name), code="env.broken", required=required
         )
-    detail = f"{said.first_line} ({path})"
+    detail = f"{answer.first_line} ({path})"
     if name == "test" and is_treadles_own(path, root):
         return warn(what, f"{detail}, which is Treadle's own environment", _OWN, code="toolchain.own")
     return ok(what, detail)
@@ -150,8 +149,8 @@ async def _package_lines(settings: ToolchainSettings, root: Path, *, required: b
     absent, command = missing_packages(root)
     if not absent:
         return []
-    said = await ask_git(root, "grep", "-zoE", _IMPORT, "--", *_SCRIPTS)
-    found = [line.partition("\0")[::2] for line in said.text.splitlines()]
+    answer = await ask_git(root, "grep", "-zoE", _IMPORT, "--", *_SCRIPTS)
+    found = [line.partition("\0")[::2] for line in answer.text.splitlines()]
     imports = [(path, match[1]) for path, words in found if (match := _PACKAGE.search(words))]
     used = {name for path, name in imports if is_test(path) or name in runtime_packages(root)}
     what = "toolchain packages"
@@ -183,10 +182,8 @@ async def _collection_lines(config: Config, project: Project) -> list[Line]:
     try:
         count, why = await collect_base(project, config)
     except TreadleError as error:
-        if error.code != "env.generated":  # no commit yet, or no repository: other lines say so
-            return []
-        detail, _, fix = str(error).partition("; ")
-        return [missing(what, detail, fix, code=error.code)]
+        # Otherwise there is no commit yet, or no repository: other lines say so.
+        return [failed(what, error)] if error.code == "env.generated" else []
     if why:
         fix = "install what the test tool needs, or mend its options"
         return [missing(what, f"the tests of the last commit cannot be listed: {why}", fix, code="env.tests")]
@@ -213,7 +210,7 @@ def _is_python(words: tuple[str, ...]) -> bool:
 
 
 def _new_environment(words: tuple[str, ...], root: Path) -> str:
-    """How to get an interpreter that works: its environment made anew, or another Python."""
+    """Advise how to get a working interpreter: a new environment, or another Python."""
     folder = (root / words[0]).parent.parent
     if "/" not in words[0] or not ((folder / "pyvenv.cfg").is_file() or not folder.exists()):
         return f"install {Path(words[0]).name} again, or mend `toolchain` in treadle.toml"

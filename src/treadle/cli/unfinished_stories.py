@@ -3,8 +3,8 @@
 from contextlib import suppress
 
 from treadle.cli import library
+from treadle.cli.config import load_current_settings
 from treadle.cli.guard import quote_word
-from treadle.cli.settings import load_current_settings
 from treadle.config.project import Project, open_project
 from treadle.errors import TreadleError
 from treadle.git.files import read_plain_file
@@ -39,9 +39,5 @@ def describe_stories_before_any_run() -> list[str]:
 
 def describe_story(one: LeftOff) -> str:
     """Describe the position of a story, and the command that continues it."""
-    return f"{one.file} says that {one.stands}: {_how(one)}"
-
-
-def _how(one: LeftOff) -> str:
     alone = f"; `treadle run SPEC --only {quote_word(one.part)}` does the step where it stands" if one.part else ""
-    return f"`treadle run SPEC` {one.begins}{alone}"
+    return f"{one.file} says that {one.stands}: `treadle run SPEC` {one.begins}{alone}"

@@ -4,8 +4,9 @@ import asyncio
 import fcntl
 import os
 import shlex
+import sys
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, closing, contextmanager, suppress
+from contextlib import asynccontextmanager, closing, nullcontext, suppress
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
@@ -13,8 +14,9 @@ import msgspec
 import typer
 
 from treadle.cli.options import JsonOption
+from treadle.cli.output import print_json, print_text
 from treadle.cli.serve import installed_unit, remove_unit
-from treadle.config.project import Project
+from treadle.config.project import Project, open_project
 from treadle.config.projects import Projects
 from treadle.engines.containers import remove_containers
 from treadle.engines.result import move_older_branches, result_of
@@ -35,10 +37,7 @@ from treadle.store.sqlite import Store
 from treadle.views.outcomes import is_good
 from treadle.views.result import Result
 
-app = typer.Typer(pretty_exceptions_enable=False)
 
-
-@app.command("uninstall")
 def uninstall(
     yes: Annotated[bool, typer.Option("--yes", help="Remove without asking.")] = False,
     config: Annotated[
@@ -54,13 +53,6 @@ def uninstall(
 
     Your commits and files stay. It lists what it will remove, and asks.
     """
-    import asyncio
-    import sys
-
-    from treadle.cli.output import print_json, print_text
-    from treadle.config.project import open_project
-    from treadle.errors import TreadleError
-
     uninstalling = Uninstalling(open_project(), config=config)
     traces = asyncio.run(uninstalling.find())
     if not as_json:
@@ -141,9 +133,11 @@ class Uninstalling:
             raise TreadleError(f"{text}: remove the link", code="file.link")
         self._project, self._config = project, config
         self._runs: list[Run] = []
+        self._names: list[RefNames] = []
+        """The names of the refs and branches of each run with settings that can be read."""
 
     async def find(self) -> Traces:
-        """Everything that is there now."""
+        """Find all traces that exist now."""
         project = self._project
         async with _opened(project) as repository:
             refs, branches, left = await self._refs(repository) if repository else ([], [], [])
@@ -196,22 +190,24 @@ class Uninstalling:
     async def _refs(self, repository: Repository) -> tuple[list[str], list[str], list[str]]:
         """Return refs below `refs/treadle/`, result branches, and a description of those that must stay."""
         refs = Refs(repository)
-        with _store(self._project) as store:
+        with closing(Store(self._project.store)) if self._project.store.is_file() else nullcontext() as store:
             self._runs = store.runs() if store else []
+            for run in self._runs:
+                with suppress(PortError):
+                    self._names.append(RefNames(run.id, settings_of(run).config.git.branch_prefix))
             older = await move_older_branches(repository, refs, store, dry=True) if store else []
         ours, heads, checked_out = await refs.below(_OURS), await refs.below(_HEADS), await refs.checked_out()
-        names = [found for run in self._runs for found in _names(run)]
-        results = [one.result for one in names if one.result in heads]
+        results = [one.result for one in self._names if one.result in heads]
         used = [ref.removeprefix(_HEADS) for ref in results if ref in checked_out]
         left = [f"the branch {name}, which a worktree is on" for name in used]
         if others := await _other_projects(repository, self._project):
-            own = tuple(one.spaces[1] for one in names)
+            own = tuple(one.spaces[1] for one in self._names)
             left.append(f"refs of the runs of {', '.join(others)}, a worktree of the same repository")
             ours = {ref: value for ref, value in ours.items() if ref.startswith(own)} if own else {}
         return list(ours), [*(ref for ref in results if ref not in checked_out), *older], left
 
     def _placed(self) -> Iterator[Path]:
-        """Files in the checkout that Treadle wrote to show how the work stands, if they are as it wrote them."""
+        """Yield the files in the checkout that Treadle wrote to show the state of the work, and that are unchanged."""
         placed = PlacedFiles(self._project.local)
         for name in placed.paths():
             path = self._project.root / name
@@ -243,14 +239,14 @@ class Uninstalling:
                     yield f"the hook in {program.file}, for all projects (`treadle hook uninstall --user`)"
 
     async def _reasons(self, repository: Repository | None) -> AsyncIterator[Reason]:
-        ours = tuple(names.older for run in self._runs for names in _names(run))
+        ours = tuple(names.older for names in self._names)
 
         async def is_lost(commit: str) -> bool:
             """Whether no branch that stays has a commit."""
             if not commit or repository is None:
                 return bool(commit)
-            said = await repository.refs("for-each-ref", f"--contains={commit}", "--format=%(refname)", _HEADS)
-            return all(ref.startswith(ours) for ref in said.text.splitlines())
+            answer = await repository.refs("for-each-ref", f"--contains={commit}", "--format=%(refname)", _HEADS)
+            return all(ref.startswith(ours) for ref in answer.text.splitlines())
 
         for run in self._runs:
             name = run.id
@@ -268,7 +264,7 @@ class Uninstalling:
                     way = f"`git branch NAME {shlex.quote(found.branch)}` keeps them"
                     yield Reason(code="uninstall.undelivered", what=name, text=f"{text}; {way}")
         # `treadle gc --run` forgets a run and keeps the ref of its accepted work.
-        known = tuple(names.spaces[1] for run in self._runs for names in _names(run))
+        known = tuple(names.spaces[1] for names in self._names)
         kept = await Refs(repository).below(_OURS) if repository else {}
         for ref, commit in kept.items():
             if ref.endswith(_KEPT) and not ref.startswith(known) and await is_lost(commit):
@@ -281,7 +277,7 @@ class Uninstalling:
 
 
 def refuse_removal(traces: Traces, *, force: bool) -> None:
-    """A `TreadleError` if something speaks against the removal; its code is that of the first reason."""
+    """Raise `TreadleError` if there is a reason against the removal, with the code of the first one."""
     if reasons := [one for one in traces.reasons if not (force and one.can_force)]:
         lines = [one.text for one in reasons[:_NAMED]]
         if len(reasons) > _NAMED:
@@ -292,7 +288,7 @@ def refuse_removal(traces: Traces, *, force: bool) -> None:
 
 
 def _lost(run: Run, found: Result) -> Reason:
-    """The work of an ended run would be lost; a command that keeps it."""
+    """Explain that the work of an ended run would be lost, with a command that keeps it."""
     name, keep = shlex.quote(run.id), f"`git branch NAME {shlex.quote(found.branch)}` keeps it"
     if not is_good(run.outcome):
         text = f"run {name} has ended with {run.outcome}, and what it accepted is on no branch of yours; {keep}"
@@ -324,7 +320,7 @@ def describe_traces(traces: Traces) -> Iterator[str]:
 
 @asynccontextmanager
 async def _opened(project: Project) -> AsyncIterator[Repository | None]:
-    """The repository, if there is one with commits: without, no run has ever begun. Looking leaves no folder behind."""
+    """Open the repository; None without commits, as no run has ever begun there. Leaves no new folder behind."""
     new = next((path for path in (project.own, project.local) if not path.exists()), None)
     try:
         repository = await open_repository(project)
@@ -340,33 +336,19 @@ async def _opened(project: Project) -> AsyncIterator[Repository | None]:
 
 
 async def _untracked(repository: Repository | None, project: Project, paths: list[Path]) -> list[Path]:
-    """Those of some files that are in no commit of the user's."""
+    """Return those of the files that git does not track."""
     if repository is None or not paths:
         return paths
     names = [str(path.relative_to(project.root)) for path in paths]
-    said = await repository.users("ls-files", "-z", "--", *(f":(literal){name}" for name in names))
-    tracked = set(os.fsdecode(said.out).split("\0"))
+    answer = await repository.users("ls-files", "-z", "--", *(f":(literal){name}" for name in names))
+    tracked = set(os.fsdecode(answer.out).split("\0"))
     return [path for path, name in zip(paths, names, strict=True) if name not in tracked]
-
-
-@contextmanager
-def _store(project: Project) -> Iterator[Store | None]:
-    if not project.store.is_file():
-        yield None
-        return
-    with closing(Store(project.store)) as store:
-        yield store
-
-
-def _names(run: Run) -> Iterator[RefNames]:
-    with suppress(PortError):
-        yield RefNames(run.id, settings_of(run).config.git.branch_prefix)
 
 
 async def _other_projects(repository: Repository, project: Project) -> list[str]:
     """Other worktrees of the repository that have runs of their own; refs are shared by all of them."""
-    said = await repository.refs("worktree", "list", "--porcelain", "-z")
-    lines = os.fsdecode(said.out).split("\0")
+    answer = await repository.refs("worktree", "list", "--porcelain", "-z")
+    lines = os.fsdecode(answer.out).split("\0")
     roots = [Path(line.removeprefix("worktree ")) for line in lines if line.startswith("worktree ")]
     return [str(root) for root in roots if not _is_same(root, project.root) and Project(root).store.is_file()]
 

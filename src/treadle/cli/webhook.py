@@ -12,7 +12,6 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from treadle.cli.documents import Heard
 from treadle.cli.serve import CHAT_PATH
 from treadle.config.project import Project
 from treadle.config.projects import Projects
@@ -76,18 +75,10 @@ class ChatWebhook:
 
     def _said(self, words: ChatMessage) -> Response:
         try:
-            said = Speaker(Projects(os.environ), self._project, _named(words.actor), self._take_up).hear(words.text)
+            reply = Speaker(Projects(os.environ), self._project, _named(words.actor), self._take_up).hear(words.text)
         except TreadleError as error:
             return _refused(HTTPStatus.CONFLICT, str(error))
-        heard = Heard(
-            project=said.project,
-            run=said.run,
-            understood=said.understood,
-            code=said.code,
-            text=said.text,
-            result=said.result,
-        )
-        return Response(msgspec.json.encode(heard), media_type="application/json")
+        return Response(msgspec.json.encode(reply.document), media_type="application/json")
 
     def _take_up(self, project: Project, store: Store, run: str) -> None:
         """Deliver a posted event; this process drives the runs of its own project, so those only need some time."""

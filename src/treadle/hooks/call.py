@@ -31,7 +31,7 @@ class HookCall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_call(data: bytes) -> HookCall | Faulty:
-    """A call from the bytes of standard input."""
+    """Read a call from the bytes of standard input."""
     value = decode(data, _WHAT, LARGEST)
     if isinstance(value, Faulty):
         return value
@@ -73,8 +73,8 @@ class Reply(msgspec.Struct, frozen=True):
     @property
     def out(self) -> str:
         """For standard output: words for a person, in the form that the programs show them."""
-        told = self.words and self.code == MAY_END
-        return json.dumps({"systemMessage": _cut(f"treadle: {self.words}")}) if told else ""
+        is_for_person = self.words and self.code == MAY_END
+        return json.dumps({"systemMessage": _cut(f"treadle: {self.words}")}) if is_for_person else ""
 
     @property
     def err(self) -> str:

@@ -80,7 +80,7 @@ class SessionWork(msgspec.Struct, frozen=True):
 
 
 def find_work(call: HookCall, works: Iterable[Work]) -> list[SessionWork]:
-    """The work that a session belongs to."""
+    """Find the work that a session belongs to."""
     here = Path(os.path.realpath(call.cwd))
     found = []
     for work in works:
@@ -100,8 +100,13 @@ def note_session(call: HookCall, work: Work) -> None:
 
 
 def _is_owed(call: HookCall, work: Work) -> bool:
-    start, sent = start_time(call.transcript), _moment(work)
-    return start is None or sent is None or start >= sent or _is_told(call, work)
+    """Whether a session in the lane of a step began after the step was handed out, or knows of it."""
+    try:
+        handed_out = (work.home / BEFORE_FILE).stat().st_mtime
+    except OSError:
+        return True
+    start = start_time(call.transcript)
+    return start is None or start >= handed_out or _is_told(call, work)
 
 
 def _is_told(call: HookCall, work: Work) -> bool:
@@ -110,11 +115,3 @@ def _is_told(call: HookCall, work: Work) -> bool:
     """
     noted = read_file(work.home, _NOTE) == call.session.encode(errors="replace") and bool(call.session)
     return noted or names_folder(call.transcript, work.bundle)
-
-
-def _moment(work: Work) -> float | None:
-    """When the step was handed out."""
-    try:
-        return (work.home / BEFORE_FILE).stat().st_mtime
-    except OSError:
-        return None

@@ -10,17 +10,19 @@ from treadle.results.intake import Faulty, parse
 
 # Edit one member of a settings text; all others keep their exact text.
 
+_HOOKS: Final = "hooks"
+_OURS: Final = "treadle"
 _SPACE: Final = re.compile(r"\s*")
 _FIRST: Final = re.compile(r"\{[ \t]*\r?\n([ \t]+)")
 
 
-def replace_member(before: str, settings: dict[str, Any], name: str) -> str:
-    """Write the member of this name into a text of settings, or remove it; all others keep their exact text.
+def format_settings(settings: dict[str, Any], before: str) -> str:
+    """Format the settings as the text that was there before, with only the hooks changed, added or removed.
 
-    Where that is impossible, write the settings as a whole.
+    Where that is impossible, format the settings as a whole.
     """
     indent = found[1] if (found := _FIRST.search(before)) else "  "
-    text = _with_member(before, settings, name, indent)
+    text = _with_member(before, settings, _HOOKS, indent)
     try:
         if list(json.loads(text).items()) == list(settings.items()):
             return text
@@ -51,7 +53,7 @@ def _with_member(before: str, settings: dict[str, Any], name: str, indent: str) 
 
 
 def _spans(text: str) -> dict[str, tuple[int, int]]:
-    """Where each member of an object begins and ends; none if it is no object."""
+    """Return where each member of an object begins and ends; empty if the text is no object."""
     decoder, found = json.JSONDecoder(), dict[str, tuple[int, int]]()
     at = _after_space(text, 0)
     while at < len(text) and text[at] in "{,":
@@ -71,12 +73,8 @@ def _after_space(text: str, at: int) -> int:
     return space.end() if space else at
 
 
-_HOOKS: Final = "hooks"
-_OURS: Final = "treadle"
-
-
 def read_settings(text: str, file: str) -> dict[str, Any]:
-    """The settings in a text; an empty one has none."""
+    """Parse the settings in a text; an empty text has none."""
     if not text.strip():
         return {}
     value = parse(text.removeprefix("\ufeff"), file)
@@ -121,11 +119,6 @@ def hook_commands(settings: dict[str, Any], file: str) -> dict[str, str]:
         event: [it for group in _groups(hooks, event, file) for it in _handlers(group, event, file)] for event in hooks
     }
     return {event: str(it["command"]) for event, handlers in found.items() for it in handlers if is_ours(it)}
-
-
-def format_settings(settings: dict[str, Any], before: str) -> str:
-    """The settings as text, as it was but for the hooks."""
-    return replace_member(before, settings, _HOOKS)
 
 
 def is_ours(hook: object) -> bool:

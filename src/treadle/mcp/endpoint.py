@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
-from treadle.mcp.offer import OF_A_PROJECT, OF_A_STEP, GuardedOffer
+from treadle.mcp.offer import OF_A_PROJECT, OF_A_STEP, Offer
 from treadle.mcp.server import Context, tool_server
 
 LOCAL: Final = frozenset({"127.0.0.1", "localhost"})
@@ -42,7 +42,7 @@ class Refusal(NamedTuple):
 class Endpoint:
     """An ASGI application; the set of served activities may change while it runs."""
 
-    def __init__(self, served: Mapping[str, GuardedOffer]) -> None:
+    def __init__(self, served: Mapping[str, Offer]) -> None:
         self._served = served
         # Nobody listens to what libraries log here; without a handler, warnings would end up on the user's terminal.
         for name in ("mcp", "uvicorn"):
@@ -80,10 +80,10 @@ class Endpoint:
         await RequestBodyLimitMiddleware(manager.asgi_app, _limit(served))(scope, receive, send)
 
 
-def _served_in(context: Context) -> GuardedOffer:
+def _served_in(context: Context) -> Offer:
     if context.request is None:
         raise LookupError("a request came in without passing the door")
-    served: GuardedOffer = context.request.scope[_SERVED]
+    served: Offer = context.request.scope[_SERVED]
     return served
 
 
@@ -112,7 +112,7 @@ def _host(address: str) -> str:
         return ""
 
 
-def _refuse_request(served: GuardedOffer | None, method: str, headers: Headers) -> Refusal | None:
+def _refuse_request(served: Offer | None, method: str, headers: Headers) -> Refusal | None:
     """Refuse a request to no activity, without its token, too large, or other than POST: the server pushes nothing."""
     if served is None:
         return _GONE
@@ -130,7 +130,7 @@ def _refuse_request(served: GuardedOffer | None, method: str, headers: Headers) 
     return None
 
 
-def _limit(served: GuardedOffer) -> int:
+def _limit(served: Offer) -> int:
     """Three times the longest text, because `\\u00e9` are six bytes and é are two, and some for the rest."""
     return 3 * served.limit + 64 * 1024
 
@@ -230,8 +230,8 @@ class Listening:
         self._doors.append(await self._loop.create_server(connection, sock=door))
 
 
-async def run_listener(served: Mapping[str, GuardedOffer], started: "Future[Listening]") -> None:
-    """Everything that the thread does."""
+async def run_listener(served: Mapping[str, Offer], started: "Future[Listening]") -> None:
+    """Serve until the listener ends; this is all that the thread does."""
     endpoint = Endpoint(served)
     async with endpoint.running():
         listening = Listening(endpoint)

@@ -14,14 +14,13 @@ from concurrent.futures import Future
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 from urllib.parse import urlsplit
 
 import msgspec
 
 from treadle.errors import writing
-from treadle.mcp.offer import GuardedOffer, ProjectMemory, ServedActivity, memory_in
+from treadle.mcp.offer import Offer, ProjectMemory, ServedActivity, memory_in
 from treadle.memory.store import Memory
 from treadle.results.assignment import Assignment
 from treadle.results.intake import read_file, replace_file
@@ -86,7 +85,7 @@ class HttpTools:
     """Serves the tools of all activities of this process; at the end of the context nothing listens any more."""
 
     def __init__(self) -> None:
-        self._served: dict[str, GuardedOffer] = {}
+        self._served: dict[str, Offer] = {}
         self._ports: list[int] = []
         self._thread: threading.Thread | None = None
         self._started: Future[Listening] = Future()
@@ -108,9 +107,7 @@ class HttpTools:
         """Stop serving an activity that has ended."""
         self._served.pop(path_of(task), None)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._served.clear()
         if self._thread:
             self._started.add_done_callback(lambda it: None if it.exception() else it.result().end())
@@ -118,8 +115,8 @@ class HttpTools:
         for memory in self._memories.values():
             memory.close()
 
-    async def _open(self, place: str, served: GuardedOffer, at: str) -> str:
-        self._served[place] = served  # known before anybody can ask for it
+    async def _open(self, place: str, served: Offer, at: str) -> str:
+        self._served[place] = served  # known before a client can ask for it
         try:
             listening = await self._running()
             return f"http://{HOST}:{self._port(listening, _port_in(at))}{place}"
@@ -137,7 +134,7 @@ class HttpTools:
         """
         if self._thread is None:
             self._thread = threading.Thread(target=_serve, args=(self._served, self._started), daemon=True)
-            self._started.set_running_or_notify_cancel()  # who waits may be cancelled, the start may not
+            self._started.set_running_or_notify_cancel()  # a waiting caller may be cancelled, the start may not
             self._thread.start()
         return await asyncio.wrap_future(self._started)
 
@@ -146,23 +143,23 @@ class HttpTools:
         if wanted in self._ports or (self._ports and not wanted):
             return wanted or self._ports[0]
         try:
-            door = _bind(wanted)
+            door = bind_socket(HOST, wanted)
         except OSError:
             if self._ports:
                 return self._ports[0]
-            door = _bind(0)
+            door = bind_socket(HOST, 0)
         self._ports.append(door.getsockname()[1])
         listening.listen(door)
         return self._ports[-1]
 
 
 def path_of(task: Assignment) -> str:
-    """Where an activity is found: the same for the same activity, whichever process drives it."""
+    """Return the path of an activity, which stays the same whichever process drives it."""
     name = re.sub(r"[^a-z0-9]+", "-", task.act.lower()).strip("-")[:40]
     return f"/{name}-{sha256(str(task.bundle).encode(errors='surrogateescape')).hexdigest()[:16]}"
 
 
-def _serve(served: Mapping[str, GuardedOffer], started: "Future[Listening]") -> None:
+def _serve(served: Mapping[str, Offer], started: "Future[Listening]") -> None:
     try:
         from treadle.mcp.endpoint import run_listener  # noqa: PLC0415 - the SDK takes its time to import
 
@@ -180,11 +177,12 @@ def _port_in(address: str) -> int:
     return 0
 
 
-def _bind(port: int) -> socket.socket:
-    door = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+def bind_socket(host: str, port: int) -> socket.socket:
+    """Return a listening socket."""
+    door = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
     try:
         door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # connections of a driver that was killed linger
-        door.bind((HOST, port))
+        door.bind((host, port))
         door.listen()
     except OSError:
         door.close()

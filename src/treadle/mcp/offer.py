@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 from treadle.memory import tools as memory_tools
 from treadle.memory.dialogue import Dialogue, seat_of
@@ -21,39 +21,6 @@ OF_A_STEP: Final = (
 OF_A_PROJECT: Final = "What is remembered of this project: a knowledge graph, and dialogues."
 
 
-class Offer(Protocol):
-    """Tools and their implementation; both may read files briefly."""
-
-    def tools(self) -> list[ToolSpec]: ...
-
-    def call(self, name: str, given: Mapping[str, Any]) -> ToolReply: ...
-
-
-class GuardedOffer(Offer, Protocol):
-    """Tools that a program elsewhere on this machine may use if it knows the token."""
-
-    @property
-    def token(self) -> str: ...
-
-    @property
-    def instructions(self) -> str: ...
-
-    @property
-    def badge(self) -> str:
-        """The file with the address and the token."""
-        ...
-
-    @property
-    def limit(self) -> int:
-        """The maximum size of one text from the client, in bytes."""
-        ...
-
-    @property
-    def limits(self) -> str:
-        """The same in words."""
-        ...
-
-
 class ProjectMemory(NamedTuple):
     """The project's own graph, for users who add it to the configuration of their own agent."""
 
@@ -61,11 +28,14 @@ class ProjectMemory(NamedTuple):
     token: str = ""
     """Empty: only the process that started the server can reach it."""
     badge: str = ""
+    """The file with the address and the token."""
     instructions: str = OF_A_PROJECT
     limit: int = LARGEST
+    """The maximum size of one text from the client, in bytes."""
 
     @property
     def limits(self) -> str:
+        """The limit in words."""
         return f"a text that is remembered may have {LARGEST}"
 
     def tools(self) -> list[ToolSpec]:
@@ -132,6 +102,9 @@ class ServedActivity(NamedTuple):
         return Dialogue(self.memory, seat) if self.memory and seat else None
 
 
+Offer = ProjectMemory | ServedActivity
+"""Tools and their implementation, which may read files briefly; over HTTP only for programs that know the token."""
+
 _NO_SEAT = ToolReply(
     "this session has no dialogue: its step has ended or was started again, or the token is not the one it was started"
     " with; nothing was read or stored",
@@ -140,7 +113,7 @@ _NO_SEAT = ToolReply(
 
 
 def memory_in(env: Mapping[str, str]) -> Path | None:
-    """The memory of an activity, where it can be reached: from inside of a box or a container it cannot."""
+    """Return the memory of an activity; None where it cannot be reached, as inside a box or a container."""
     path = Path(env.get(MEMORY, ""))
     is_there = bool(env.get(MEMORY)) and path.is_file() and os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
     return path if is_there else None

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any, BinaryIO, Final, cast
 
@@ -17,7 +17,7 @@ from mcp.server.stdio import stdio_server
 
 from treadle import __version__
 from treadle.config.secrets import redaction_of
-from treadle.mcp.offer import OF_A_PROJECT, OF_A_STEP, Offer, ProjectMemory, ServedActivity, memory_in
+from treadle.mcp.offer import Offer, ProjectMemory, ServedActivity, memory_in
 from treadle.memory.knowledge_tools import UNREADABLE
 from treadle.memory.store import Memory
 from treadle.results.assignment import Assignment
@@ -67,7 +67,7 @@ class Answers:
 
 
 def readable(line: bytes) -> str:
-    """A line with a mark in place of bytes that are not UTF-8, and of escapes that are half of a character."""
+    """Decode a line, with a mark in place of bytes that are not UTF-8 and of escapes for half a character."""
     text = line.decode("utf-8", errors=_MARKING)
     return _without_halves(text) if _HALF.search(text) else text
 
@@ -106,17 +106,17 @@ def tool_server(
     perform: Callable[..., Awaitable[Any]] = asyncio.to_thread,
 ) -> ToolServer:
     """Create a server of the tools that `offer_in` returns for a request's context; `perform` calls a function."""
-    redaction = redaction_of()  # what is remembered must not hold the agent's own key
+    redaction = redaction_of()  # memories must not contain the agent's own key
 
     async def list_tools(context: Context, _params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         tools = await perform(offer_in(context).tools)
         return types.ListToolsResult(tools=[_tool(it) for it in tools])
 
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        said: ToolReply = await perform(offer_in(context).call, params.name, redaction.value(params.arguments or {}))
-        result = types.CallToolResult(content=[types.TextContent(text=said.text)], is_error=not said.ok)
-        if said.data is not None:
-            result.structured_content = said.data
+        reply: ToolReply = await perform(offer_in(context).call, params.name, redaction.value(params.arguments or {}))
+        result = types.CallToolResult(content=[types.TextContent(text=reply.text)], is_error=not reply.ok)
+        if reply.data is not None:
+            result.structured_content = reply.data
         return result
 
     return Server(
@@ -136,26 +136,23 @@ def _tool(it: ToolSpec) -> types.Tool:
 def serve(task: Assignment, env: Mapping[str, str]) -> None:
     """Serve an activity until the client goes away. It needs no network, and no store but that of its dialogue."""
     path = memory_in(env)
-    if path is None:
-        asyncio.run(_serve(ServedActivity(task, env), OF_A_STEP))
-        return
-    with closing(Memory(path)) as memory:
-        asyncio.run(_serve(ServedActivity(task, env, memory), OF_A_STEP))
+    with closing(Memory(path)) if path else nullcontext() as memory:
+        asyncio.run(_serve(ServedActivity(task, env, memory)))
 
 
 def serve_memory(path: Path) -> None:
     """Serve a project's memory until the client goes away."""
     with closing(Memory(path)) as memory:
-        asyncio.run(_serve(ProjectMemory(memory), OF_A_PROJECT))
+        asyncio.run(_serve(ProjectMemory(memory)))
 
 
 async def _at_once(function: Callable[..., Any], *arguments: Any) -> Any:
-    """There is one client, and it waits for the answer: another thread would only cost time."""
+    """Call a function in this thread: the only client waits for the answer, and a thread would only cost time."""
     return function(*arguments)
 
 
-async def _serve(offer: Offer, instructions: str) -> None:
-    server = tool_server(lambda _context: offer, instructions, _at_once)
+async def _serve(offer: Offer) -> None:
+    server = tool_server(lambda _context: offer, offer.instructions, _at_once)
     # The SDK asks a file only for its lines, and its own puts something else in place of what it cannot read.
     stdin, stdout = cast(Any, read_lines(sys.stdin.buffer)), cast(Any, Answers())
     async with stdio_server(stdin, stdout) as (incoming, outgoing):

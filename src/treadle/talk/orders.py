@@ -272,12 +272,12 @@ def _only(ways: Sequence[Commands], sentence: Sentence, facts: RunFacts) -> Comm
 
 def _unanswerable(sentence: Sentence, facts: RunFacts) -> UnclearSentence:
     """Build the refusal of an answer that fits no open question."""
-    said = sentence.text[:80] or sentence.action
+    words = sentence.text[:80] or sentence.action
     if asked := ways_to_answer(facts):
-        return UnclearSentence(f"'{said}' answers no open question; you can say:", asked, code="answer.unknown")
+        return UnclearSentence(f"'{words}' answers no open question; you can say:", asked, code="answer.unknown")
     if sentence.word:
-        return UnclearSentence(f"no open question offers '{said}'; try `status`", code="answer.no_question")
-    return UnclearSentence(f"'{said}' was not understood; you can say:", SAYABLE, code="say.unclear")
+        return UnclearSentence(f"no open question offers '{words}'; try `status`", code="answer.no_question")
+    return UnclearSentence(f"'{words}' was not understood; you can say:", SAYABLE, code="say.unclear")
 
 
 def ways_to_answer(facts: RunFacts) -> list[str]:

@@ -61,8 +61,8 @@ DispatchResult = Dispatched | Blocked | NeedsHuman | DispatchDone
 def standing_text(facts: RunFacts, *, whole: bool = False) -> str:
     """Format how a run stands, then the sentences that answer it: a chat has no command line."""
     now, ways = facts.now, ways_to_answer(facts)
-    said = ("You can say:", *(f"  {way}" for way in ways)) if ways else ()
-    return "\n".join([*(status_lines(now) if whole else rest_lines(now)), *said])
+    sentences = ("You can say:", *(f"  {way}" for way in ways)) if ways else ()
+    return "\n".join([*(status_lines(now) if whole else rest_lines(now)), *sentences])
 
 
 def result_of(facts: RunFacts) -> DispatchResult:
@@ -95,6 +95,34 @@ class SpokenReply(msgspec.Struct, frozen=True, kw_only=True):
     understood: bool = True
     code: str = ""
     """Why nothing was done; empty if something could be."""
+
+    @property
+    def document(self) -> "Heard":
+        """The reply for programs."""
+        return Heard(
+            project=self.project,
+            run=self.run,
+            understood=self.understood,
+            code=self.code,
+            text=self.text,
+            result=self.result,
+        )
+
+
+class Heard(msgspec.Struct, frozen=True, kw_only=True):
+    """The reply to a sentence: `treadle say --json`."""
+
+    schema: Literal[1] = 1
+    project: str
+    run: str
+    understood: bool
+    """Whether anything could be done about it; if not, nothing was."""
+    code: str
+    """Why nothing could be done about it (see [Codes](codes.md)); else empty."""
+    text: str
+    """The reply for a person."""
+    result: DispatchResult
+    """The state of the dispatch: an agent is at work, the project is blocked, a person is needed, or all is done."""
 
 
 Settle = Callable[[Project, Store, str], None]
@@ -158,8 +186,8 @@ class Speaker:
             listed = tuple(f"{name}: {sentence.action}" for name in meant)
             raise UnclearSentence(f"'{target[:60]}' could be {', '.join(meant)}:", listed, code="say.ambiguous")
         which = f"there is no project '{target[:60]}' here; name one:" if target else "name a project:"
-        said = sentence.text or f"{sentence.action} {target}".strip()
-        raise UnclearSentence(which, tuple(f"{name}: {said}" for name in known), code="say.ambiguous")
+        words = sentence.text or f"{sentence.action} {target}".strip()
+        raise UnclearSentence(which, tuple(f"{name}: {words}" for name in known), code="say.ambiguous")
 
     def _act(self, project: Project, store: Store, sentence: Sentence) -> SpokenReply:
         name, unended = self._projects.name_of(project), _unended(store)
