@@ -36,6 +36,6 @@ def _parts(head: str) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("page", [*PAGES, FOLDER / "README.md", DOCS / "index.md"], ids=lambda page: str(page.name))
-def test_links_lead_somewhere(page: Path) -> None:
+def test_links_lead_to_existing_files(page: Path) -> None:
     targets = re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8"))
     assert [target for target in targets if not (page.parent / target).exists()] == []

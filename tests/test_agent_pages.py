@@ -21,7 +21,7 @@ def commands(name: str) -> list[Command]:
     return [step for step in steps(text) if isinstance(step, Command)]
 
 
-def test_every_program_that_is_tested_has_its_page_and_is_led_to() -> None:
+def test_every_tested_program_has_a_page_with_links_to_it() -> None:
     names = [page.stem for page in PAGES]
     assert set(names) == {program.name for program in PROGRAMS} - {"goose"}
     for page in (DOCS / "agents.md", DOCS / "index.md"):
@@ -44,6 +44,6 @@ def follows(_: ModelServer, folder: Path) -> str:
 
 @pytest.mark.agents
 @pytest.mark.parametrize("name", [page.stem for page in PAGES])
-def test_what_a_page_shows_is_what_happens(name: str, tmp_path: Path) -> None:
+def test_the_commands_of_a_page_print_its_output(name: str, tmp_path: Path) -> None:
     (tmp_path / "agent").write_text(name)
     assert inside_apart(follows, tmp_path, "scripts: {none: [{say: nothing}]}") == "to the end"

@@ -59,7 +59,7 @@ def test_the_example_of_a_program(it: Desk) -> None:
     assert reading(it).claim is not None
 
 
-def test_the_commands(it: Desk) -> None:
+def test_the_commands_of_the_page_hand_in_an_answer(it: Desk) -> None:
     it.put("answer.json", block("json"))
     it.put("notes.md", "all that is to be said about three tests")
     run(it, "sh", "-e", "-c", block("sh"))
@@ -79,7 +79,7 @@ def test_the_last_output(it: Desk) -> None:
         ("markdown", handoff.FILES[0], "pass_green"),
     ],
 )
-def test_the_files(language: str, file: str, key: str, tmp_path: Path) -> None:
+def test_the_files_of_the_page_are_answers(language: str, file: str, key: str, tmp_path: Path) -> None:
     it = desk(tmp_path)
     it.put(file, block(language))
     found = reading(it)

@@ -80,7 +80,7 @@ def test_every_number_that_is_cited_is_defined() -> None:
         ("src/treadle/protocols/v3/templates/stuck.jinja", "{# V0 #}", ["V0"]),
     ],
 )
-def test_a_planted_citation_is_found(file: str, text: str, missing: list[str]) -> None:
+def test_a_planted_citation_is_reported(file: str, text: str, missing: list[str]) -> None:
     assert undefined(file, text) == missing
 
 
@@ -93,7 +93,7 @@ def test_a_planted_citation_is_found(file: str, text: str, missing: list[str]) -
         ("src/treadle/protocols/dptr/protocol.yaml", "# R9: accepted in the first round too. D1–D20 are about DPTR."),
     ],
 )
-def test_what_is_no_citation_is_not_flagged(file: str, text: str) -> None:
+def test_other_codes_are_no_citations(file: str, text: str) -> None:
     assert undefined(file, text) == []
 
 
@@ -121,7 +121,7 @@ def faults_of(decision: Decision) -> Iterator[str]:
         (Decision("V1", "either", "so", awaits="kernel"), "is there now"),
     ],
 )
-def test_a_planted_fault_is_found(decision: Decision, message: str) -> None:
+def test_a_planted_fault_is_reported(decision: Decision, message: str) -> None:
     assert any(message in fault for fault in faults_of(decision)), list(faults_of(decision))
 
 
@@ -141,7 +141,7 @@ def test_a_conflict_cannot_be_left_to_the_implementer(tmp_path: Path) -> None:
     assert "node.impl: reads 'tests.TestsReady', which is not set on every path here" in "\n".join(map(str, found))
 
 
-def test_nothing_that_runs_a_protocol_knows_one_by_name() -> None:
+def test_the_pure_rooms_name_no_protocol() -> None:
     names = re.compile(rf"\b({'|'.join(available())})\b", re.IGNORECASE)
     sources = [path for room in PURE for path in (ROOT / "src" / "treadle" / room).rglob("*.py")]
     assert len(sources) > 100

@@ -63,7 +63,7 @@ V3 = "src/treadle/protocols/v3/protocol.yaml"
         (Element("x", awaits="web", meanwhile=("nowhere.md",)), "there is no such file"),
     ],
 )
-def test_a_planted_fault_is_found(element: Element, message: str) -> None:
+def test_a_planted_fault_is_reported(element: Element, message: str) -> None:
     found = list(faults_of(element))
     assert any(message in fault for fault in found), found
 
@@ -86,7 +86,7 @@ def test_an_element_stands_there_once() -> None:
         Element("x", awaits="kernel/another_part", meanwhile=(V3,)),
     ],
 )
-def test_what_is_right_is_not_flagged(element: Element) -> None:
+def test_a_valid_place_is_not_flagged(element: Element) -> None:
     assert list(faults_of(element)) == []
 
 

@@ -65,7 +65,7 @@ def _uncoded(name: str, tree: ast.Module) -> Iterator[str]:
             yield f"{name}:{node.lineno}: {node.func.id} without a code"
 
 
-def test_every_code_that_is_said_is_registered(modules: dict[str, ast.Module]) -> None:
+def test_every_code_in_the_sources_is_registered(modules: dict[str, ast.Module]) -> None:
     said = [(name, line, code) for name, tree in modules.items() for line, code in _said(tree)]
     assert [it for it in said if it[2] not in CODES] == []
     assert len(said) > 300

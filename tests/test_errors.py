@@ -18,7 +18,7 @@ from treadle.errors import PortError, writing
         (errno.EIO, "see that it can be written"),
     ],
 )
-def test_why_it_cannot_be_written_and_what_helps(number: int, advice: str) -> None:
+def test_a_failed_write_has_its_cause_and_advice(number: int, advice: str) -> None:
     with pytest.raises(PortError, match=advice) as told, writing("/some/file"):
         raise OSError(number, os.strerror(number))
     assert str(told.value).startswith(f"/some/file cannot be written: {os.strerror(number).lower()}; ")

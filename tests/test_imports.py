@@ -132,7 +132,7 @@ def test_the_sources_obey() -> None:
     assert not found, "\n".join(found)
 
 
-def test_the_played_model_stands_on_its_own() -> None:
+def test_the_played_model_does_not_import_treadle() -> None:
     def tops(path: Path) -> set[str]:
         nodes = list(ast.walk(ast.parse(path.read_text())))
         return {name.split(".", maxsplit=1)[0] for _, name in imports(path.name, nodes)}
@@ -176,7 +176,7 @@ def test_the_played_model_stands_on_its_own() -> None:
         ("simulate/world.py", "import random\nr = random.Random()", "without a seed"),
     ],
 )
-def test_a_planted_violation_is_found(file: str, source: str, message: str) -> None:
+def test_a_planted_violation_is_reported(file: str, source: str, message: str) -> None:
     assert any(message in found for found in violations(file, source)), violations(file, source)
 
 
@@ -192,7 +192,7 @@ def test_a_planted_violation_is_found(file: str, source: str, message: str) -> N
         ("cli/start.py", "from treadle import __version__\nprint(__version__)"),
     ],
 )
-def test_what_is_allowed_is_not_flagged(file: str, source: str) -> None:
+def test_an_allowed_import_is_not_flagged(file: str, source: str) -> None:
     assert violations(file, source) == []
 
 

@@ -153,7 +153,7 @@ def test_a_whole_tutorial(path: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
-def test_a_reader_is_told_which_file_a_block_is_for(path: Path) -> None:
+def test_a_page_names_the_file_of_each_block(path: Path) -> None:
     page = path.read_text(encoding="utf-8")
     for step in steps(page):
         if isinstance(step, File):
@@ -179,7 +179,7 @@ def test_a_reader_is_told_which_file_a_block_is_for(path: Path) -> None:
         ("…", "", False),
     ],
 )
-def test_what_is_shown_is_what_is_printed(shown: str, printed: str, differ: bool) -> None:
+def test_the_shown_output_is_compared_with_the_printed_one(shown: str, printed: str, differ: bool) -> None:
     assert bool(differences(shown.splitlines(), printed.splitlines())) is differ
 
 
@@ -191,7 +191,7 @@ def test_a_difference_can_be_read() -> None:
     assert differences(["a", "…", "z"], ["a"] * 100).endswith("(39 more lines)")
 
 
-def test_a_page_is_taken_apart() -> None:
+def test_a_page_is_parsed_into_files_and_commands() -> None:
     page = "Text\n```yaml a.yaml\nk: 1\n```\n\n```console\n$ one # exit code 3\nout\n\n$ two\n```\n"
     assert list(steps(page)) == [
         File(3, "a.yaml", "k: 1\n"),

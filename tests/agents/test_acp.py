@@ -45,7 +45,7 @@ async def play(work: Work, heard: list[Progress]) -> Ended:
     return await asyncio.wait_for(session.wait(), PATIENCE)
 
 
-def test_an_activity_and_one_that_goes_on_with_it(tmp_path: Path) -> None:
+def test_a_continued_session_keeps_its_id_and_counts_prices_from_its_beginning(tmp_path: Path) -> None:
     priced = {"stopReason": "end_turn", "usage": {"totalTokens": 12, "inputTokens": 10, "outputTokens": 2}}
     heard: list[Progress] = []
     actions = [
@@ -60,13 +60,13 @@ def test_an_activity_and_one_that_goes_on_with_it(tmp_path: Path) -> None:
     assert (later.session, later.usage.cost) == (first.session, 0.0), "prices count from the beginning of it"
 
 
-def test_what_its_service_says(tmp_path: Path) -> None:
+def test_a_service_error_becomes_an_outage_with_its_wait(tmp_path: Path) -> None:
     ended = asyncio.run(play(worked(tmp_path, ("fail", 429, "Slow down, retry after 9s")), []))
     assert (ended.how, ended.outage, ended.wait) == ("failed", "rate", 9)
     assert "Slow down" in ended.detail
 
 
-def test_cancelled_it_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_cancelling_it_leaves_no_process_behind(tmp_path: Path) -> None:
     pids = tmp_path / "lane" / "pids"
 
     async def cancel() -> Ended:
@@ -82,7 +82,7 @@ def test_cancelled_it_leaves_nothing_behind(tmp_path: Path) -> None:
 # what it is told
 
 
-def test_it_is_known_by_its_name_or_its_command(tmp_path: Path) -> None:
+def test_an_acp_agent_is_named_by_program_or_by_command(tmp_path: Path) -> None:
     around = AgentSetup(root=tmp_path)
     short, long = runner_of("gemini", around), runner_of("acp:gemini --acp", around)
     assert short == long
@@ -98,7 +98,7 @@ def test_it_is_known_by_its_name_or_its_command(tmp_path: Path) -> None:
         own.ready()
 
 
-def test_its_client_is_told_everything_each_time(tmp_path: Path) -> None:
+def test_each_start_passes_the_client_the_whole_job(tmp_path: Path) -> None:
     work = worked(tmp_path, writes=("src/**",), model="large", fork=True)
     words = Acp(program="gemini").client(work, "talk-1")
     job = msgspec.json.decode(words.pop(), type=AcpJob)
@@ -110,7 +110,7 @@ def test_its_client_is_told_everything_each_time(tmp_path: Path) -> None:
     assert Acp(program="gemini").job(work, "--yolo").session == ""
 
 
-def test_in_an_image_it_is_led_by_the_treadle_there(tmp_path: Path) -> None:
+def test_in_a_container_the_client_of_the_image_leads_the_agent(tmp_path: Path) -> None:
     around = AgentSetup(root=tmp_path, enclosure=NoEnclosure(name="a container", is_apart=True))
     made = runner_of("gemini", around)
     assert isinstance(made, AcpRunner)
@@ -166,7 +166,7 @@ def succeeds(data: bytes) -> bool:
 
 
 @pytest.mark.parametrize("name", ["acp-gemini-step", "acp-opencode-step"])
-def test_a_step(name: str) -> None:
+def test_a_recorded_step_is_read_to_its_end(name: str) -> None:
     found = read_all(AcpReader(), b"".join(STREAMS[name]))
     assert (found.is_over, found.trouble, found.final) == (True, "", "It is handed in.")
     assert found.usage.tokens_in == 9000
@@ -192,7 +192,7 @@ def test_a_step(name: str) -> None:
         ({"code": "odd"}, None, 0),
     ],
 )
-def test_errors(error: dict[str, Any], outage: Outages | None, wait: int) -> None:
+def test_an_error_becomes_an_outage_with_its_wait(error: dict[str, Any], outage: Outages | None, wait: int) -> None:
     found = told({"type": "error", "during": "prompt", **error}, {"type": "ended", "stop_reason": "end_turn"})
     assert found.trouble
     assert (found.outage, found.wait) == (outage, wait)
@@ -204,19 +204,19 @@ def test_only_the_end_of_a_turn_is_a_success(reason: object) -> None:
     assert not told({"type": "ended", "stop_reason": "end_turn"}).trouble
 
 
-def test_who_has_taken_all_turns_is_over_its_budget() -> None:
+def test_spending_all_turns_is_a_budget_outage() -> None:
     assert told({"type": "ended", "stop_reason": "max_turn_requests"}).outage == "budget"
     assert told({"type": "ended", "stop_reason": "refusal"}).outage is None
 
 
-def test_prices_of_nothing_are_unknown() -> None:
+def test_a_missing_or_zero_price_leaves_tokens_unpriced() -> None:
     used = {"type": "usage", "tokens_in": 10, "tokens_out": 5, "cached": 20}
     assert told(used).usage == Usage(10, 5, cached=10, unpriced=15)
     assert told({**used, "cost": 0}).usage.unpriced == 15
     assert told({**used, "cost": 0.5}).usage == Usage(10, 5, 0.5, cached=10)
 
 
-def test_a_name_that_could_be_an_option_is_none() -> None:
+def test_a_session_id_that_looks_like_an_option_or_a_path_is_dropped() -> None:
     assert told({"type": "session", "id": "--yolo"}).session == ""
     assert told({"type": "session", "id": "a/b"}).session == ""
     assert told({"type": "session", "id": "ses_e1aa"}).session == "ses_e1aa"
@@ -236,7 +236,7 @@ EVENTS = st.dictionaries(
 
 @settings(max_examples=50)
 @given(st.lists(EVENTS, max_size=4))
-def test_no_event_makes_it_fail(events: list[dict[str, Any]]) -> None:
+def test_the_reader_survives_any_events(events: list[dict[str, Any]]) -> None:
     reader = AcpReader()
     for event in events:
         reader.take(event)
@@ -244,7 +244,7 @@ def test_no_event_makes_it_fail(events: list[dict[str, Any]]) -> None:
 
 
 @given(st.data(), st.sampled_from(GOOD))
-def test_without_its_last_event_nothing_is_a_success(data: st.DataObject, lines: list[bytes]) -> None:
+def test_a_stream_without_its_last_event_is_no_success(data: st.DataObject, lines: list[bytes]) -> None:
     rest = data.draw(st.permutations([*lines[:-1], *data.draw(st.lists(st.sampled_from(lines[:-1]), max_size=2))]))
     assert not succeeds(b"".join(rest))
     cut = data.draw(st.integers(0, len(lines[-1]) - 3))
@@ -252,7 +252,7 @@ def test_without_its_last_event_nothing_is_a_success(data: st.DataObject, lines:
 
 
 @given(st.data(), st.sampled_from(BAD))
-def test_what_failed_never_becomes_a_success(data: st.DataObject, lines: list[bytes]) -> None:
+def test_a_failed_stream_never_becomes_a_success(data: st.DataObject, lines: list[bytes]) -> None:
     mark = next(line for line in lines if b'"error"' in line or b'"ended"' in line)
     others = [line for line in lines if line != mark]
     kept = data.draw(st.lists(st.sampled_from([*others, b'{"type":"new","a":[]}\n', b"\xff\n"]), max_size=8))

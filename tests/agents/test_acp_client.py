@@ -51,7 +51,7 @@ def told(events: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
     return [event for event in events if event["type"] == kind]
 
 
-def test_a_turn_from_the_first_word_to_the_last(lead: Lead, tmp_path: Path) -> None:
+def test_a_whole_turn_becomes_events(lead: Lead, tmp_path: Path) -> None:
     usage = {"totalTokens": 170, "inputTokens": 100, "outputTokens": 20, "cachedReadTokens": 40, "thoughtTokens": 10}
     events = lead(
         ["say", "I begin."],
@@ -82,7 +82,9 @@ def test_a_turn_from_the_first_word_to_the_last(lead: Lead, tmp_path: Path) -> N
         ({"kind": "other", "title": "emit_exit"}, ALL, "allow_once"),
     ],
 )
-def test_permissions(call: dict[str, Any], kinds: list[str], chosen: str | None, lead: Lead) -> None:
+def test_a_permission_request_is_answered_by_the_write_scope(
+    call: dict[str, Any], kinds: list[str], chosen: str | None, lead: Lead
+) -> None:
     events = lead(["permission", {"title": "it", **call}, kinds], writes=("src/**",))
     expected = {"outcome": "selected", "optionId": f"id-{chosen}"} if chosen else {"outcome": "cancelled"}
     assert json.loads(events[-1]["final"]) == expected
@@ -90,7 +92,7 @@ def test_permissions(call: dict[str, Any], kinds: list[str], chosen: str | None,
     assert told(events, "refused") == (refused if "docs" in str(call) else [])
 
 
-def test_a_call_that_the_agents_own_rules_refuse_is_told(lead: Lead) -> None:
+def test_a_call_that_the_agents_own_rules_refuse_is_reported(lead: Lead) -> None:
     call = {"kind": "edit", "locations": [{"path": "docs/a.md"}]}
     failed = {"toolCallId": "w", "status": "failed"}
     events = lead(["call", "w", call], ["update", "tool_call_update", failed], writes=("src/**",))
@@ -118,7 +120,7 @@ def test_files_are_written_where_they_may_be(lead: Lead, tmp_path: Path) -> None
         ({}, {"session": "old"}, {"id": "talk-1", "how": "new"}, "session/new"),
     ],
 )
-def test_a_conversation_goes_on_as_the_agent_can(
+def test_a_session_is_loaded_resumed_forked_or_begun_afresh(
     able: dict[str, Any], changes: dict[str, Any], session: dict[str, Any], asked: str, lead: Lead, tmp_path: Path
 ) -> None:
     job = job_in(tmp_path)
@@ -145,7 +147,7 @@ def test_an_agent_that_reaches_no_address_starts_a_server(lead: Lead, tmp_path: 
     assert (server["name"], server["command"], server["args"][-1]) == ("treadle", sys.executable, "mcp")
 
 
-def test_models(lead: Lead, tmp_path: Path) -> None:
+def test_the_model_is_set_or_refused_with_the_known_ones(lead: Lead, tmp_path: Path) -> None:
     lead(model="large")
     [chosen] = heard(tmp_path, "session/set_config_option")
     assert (chosen["configId"], chosen["value"]) == ("model", "large")
@@ -167,7 +169,9 @@ def test_models(lead: Lead, tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_goes_wrong(actions: list[Any], able: dict[str, Any], expected: dict[str, Any], lead: Lead) -> None:
+def test_a_failing_turn_reports_an_error_with_its_phase(
+    actions: list[Any], able: dict[str, Any], expected: dict[str, Any], lead: Lead
+) -> None:
     events = lead(*actions, able=able)
     [error] = told(events, "error")
     assert expected["message"] in error["message"]
@@ -182,7 +186,7 @@ def test_a_program_that_cannot_be_started(tmp_path: Path, capfdbinary: pytest.Ca
     assert b"none cannot be started: No such file" in capfdbinary.readouterr().out
 
 
-def test_a_tool_at_work_may_be_silent_for_long_whatever_the_log_says(lead: Lead) -> None:
+def test_a_tool_at_work_may_be_silent_for_long_despite_errors_in_the_log(lead: Lead) -> None:
     complaints = [["log", "error: 429"], ["log", "error: 429"]]
     working = ["call", "long", {"kind": "execute", "status": "in_progress"}]
     slow = ["run", sys.executable, "-I", "-S", "-c", "import time; time.sleep(1)"]
@@ -190,7 +194,7 @@ def test_a_tool_at_work_may_be_silent_for_long_whatever_the_log_says(lead: Lead)
     assert events[-1]["stop_reason"] == "end_turn"
 
 
-def test_told_to_stop_it_cancels_the_turn(lead: Lead, tmp_path: Path) -> None:
+def test_sigterm_cancels_the_turn(lead: Lead, tmp_path: Path) -> None:
     stop = f"import os, signal; os.kill({__import__('os').getpid()}, signal.SIGTERM)"
     events = lead(["run", sys.executable, "-I", "-S", "-c", stop], ["hang"])
     assert events[-1] == {"type": "ended", "stop_reason": "cancelled", "final": ""}
@@ -224,7 +228,9 @@ def job_with_source(folder: Path, **changes: Any) -> AcpJob:
         ("src/\0", None, "no sense"),
     ],
 )
-def test_where_files_may_be_written(path: str, writes: tuple[str, ...] | None, why: str, tmp_path: Path) -> None:
+def test_files_are_written_only_in_the_lane_and_the_scope(
+    path: str, writes: tuple[str, ...] | None, why: str, tmp_path: Path
+) -> None:
     job = job_with_source(tmp_path, writes=writes)
     (tmp_path / "lane" / "link").symlink_to(tmp_path)
     (tmp_path / "lane" / "loop").symlink_to("loop")
@@ -248,7 +254,7 @@ def test_where_files_may_be_written(path: str, writes: tuple[str, ...] | None, w
         ({}, ""),
     ],
 )
-def test_what_is_refused(call: dict[str, Any], why: str, tmp_path: Path) -> None:
+def test_calls_outside_of_the_write_scope_are_refused(call: dict[str, Any], why: str, tmp_path: Path) -> None:
     found = call_refusal(job_with_source(tmp_path, writes=("src/**",)), call)
     assert found.startswith(why)
     assert bool(found) == bool(why)
@@ -264,7 +270,7 @@ def test_what_is_refused(call: dict[str, Any], why: str, tmp_path: Path) -> None
         ({"kind": "other", "content": [{"type": "diff", "path": "src/a"}]}, "modify", "src/a: it is not among"),
     ],
 )
-def test_what_a_role_may_not_do_is_refused_in_a_box_too(
+def test_calls_that_a_role_lacks_permission_for_are_refused_in_a_box_too(
     call: dict[str, Any], perm: str, why: str, is_enclosed: bool, tmp_path: Path
 ) -> None:
     """Who may not modify has no files to write, except for answers."""
@@ -276,7 +282,7 @@ def test_what_a_role_may_not_do_is_refused_in_a_box_too(
     assert not call_refusal(leave, call)
 
 
-def test_in_a_box_it_may_do_as_it_likes(tmp_path: Path) -> None:
+def test_in_a_box_every_edit_is_permitted(tmp_path: Path) -> None:
     assert not call_refusal(
         job_with_source(tmp_path, is_enclosed=True), {"kind": "edit", "locations": [{"path": "/etc/passwd"}]}
     )
@@ -295,7 +301,7 @@ BUSY = 'level=ERROR message="stream error" error.error="Too many requests"'
         (["an error of mine", "it failed"], ""),
     ],
 )
-def test_several_complaints_and_nothing_else(lines: list[str], said: str) -> None:
+def test_repeated_complaints_without_progress_become_the_verdict(lines: list[str], said: str) -> None:
     async def listen() -> str:
         complaints = Complaints(silence=0)
         complaints.sign_of_life()
@@ -307,7 +313,7 @@ def test_several_complaints_and_nothing_else(lines: list[str], said: str) -> Non
     assert asyncio.run(listen()) == said
 
 
-def test_a_sign_of_life_and_a_tool_at_work_excuse_it() -> None:
+def test_progress_or_a_running_tool_silences_complaints() -> None:
     async def listen() -> list[str]:
         complaints = Complaints(silence=0)
         for line in (BUSY, BUSY):

@@ -31,7 +31,7 @@ def put(file: Path, text: str) -> None:
     file.write_text(text)
 
 
-def test_who_can_do_what() -> None:
+def test_each_program_declares_its_abilities() -> None:
     able = {name: (one.abilities.resume, one.abilities.fork, one.abilities.mcp) for name, one in KNOWN.items()}
     assert able["gemini"] == (True, False, "http"), "it cannot branch off"
     assert able["opencode"] == (True, True, "http")
@@ -49,7 +49,7 @@ def test_who_can_do_what() -> None:
         ({}, '{"security": {"auth": {"selectedType": "gateway"}}, "mcpServers": {"mine": {}}}', False, "gateway"),
     ],
 )
-def test_how_gemini_logs_in(
+def test_the_login_of_gemini_follows_from_environment_and_settings(
     environment: dict[str, str], settings: str, login: bool, expected: str, user: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in environment.items():
@@ -82,13 +82,13 @@ def test_a_conversation_of_gemini_moves_to_the_lane_that_goes_on_with_it(user: P
     assert (home / ".gemini" / "tmp" / "lane-1" / ".project_root").read_text() == str(work.lane)
 
 
-def test_gemini_is_told_its_model_and_what_it_may_read(user: Path) -> None:
+def test_gemini_gets_its_model_and_its_readable_folders_as_options(user: Path) -> None:
     work = make_work(user.parent, user.parent / "lane", model="flash")
     work.out.mkdir(exist_ok=True)
     assert KNOWN["gemini"].words(work) == ["-m", "flash", "--include-directories", f"{work.bundle},{work.out}"]
 
 
-def test_how_many_turns_may_be_taken_is_told(user: Path) -> None:
+def test_the_turn_limit_reaches_gemini_and_opencode(user: Path) -> None:
     limited, free = (make_work(user.parent, user.parent / "lane", turns=turns) for turns in (7, 0))
     for work, turns in ((limited, 7), (free, -1)):
         KNOWN["gemini"].prepare(work, user)
@@ -100,7 +100,7 @@ def test_how_many_turns_may_be_taken_is_told(user: Path) -> None:
     assert "agent" not in opencode[1]
 
 
-def test_of_the_users_settings_opencode_gets_those_of_the_service(user: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_opencode_gets_only_the_providers_of_the_users_settings(user: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     provider = {"mine": {"options": {"apiKey": "{env:MY_KEY}"}}}
     put(user / ".config/opencode/opencode.json", json.dumps({"provider": provider, "mcp": {"a": 1}, "plugin": ["x"]}))
     monkeypatch.setenv("OPENCODE_CONFIG_CONTENT", '{"model": "mine/small", "permission": "allow"}')
@@ -117,20 +117,20 @@ def test_of_the_users_settings_opencode_gets_those_of_the_service(user: Path, mo
     assert "edit" not in json.loads(agent.env(work, is_enclosed=True)["OPENCODE_CONFIG_CONTENT"])["permission"]
 
 
-def test_settings_that_cannot_be_read_are_told(user: Path) -> None:
+def test_unreadable_settings_are_an_error_with_advice(user: Path) -> None:
     put(user / ".config/opencode/opencode.jsonc", "{} // mine")
     with pytest.raises(PortError, match="remove its comments"):
         KNOWN["opencode"].env(make_work(user.parent, user.parent / "lane"), is_enclosed=False)
 
 
-def test_others_are_told_their_model_by_a_variable(user: Path) -> None:
+def test_other_programs_get_their_model_in_a_variable(user: Path) -> None:
     work = make_work(user.parent, user.parent / "lane", model="large")
     assert KNOWN["goose"].env(work, is_enclosed=False)["GOOSE_MODEL"] == "large"
     assert UNKNOWN.env(work, is_enclosed=False) == {}
 
 
 @pytest.mark.parametrize("is_enclosed", [False, True])
-def test_what_a_role_may_not_do_is_denied_by_their_own_rules(is_enclosed: bool, user: Path) -> None:
+def test_a_roles_missing_permissions_become_deny_rules_of_the_program(is_enclosed: bool, user: Path) -> None:
     def rules(*perms: Perm) -> dict[str, Any]:
         work = make_work(user.parent, user.parent / "lane", perms=perms, writes=("src/**",))
         env = KNOWN["opencode"].env(work, is_enclosed=is_enclosed)
@@ -172,7 +172,7 @@ TABLES = "create table session (id, parent_id); create table message (session_id
         ({"usage": {"inputTokens": "many", "outputTokens": -1}}, {"tokens_in": 0, "tokens_out": 0, "cached": 0}),
     ],
 )
-def test_as_it_is_told(answer: dict[str, Any], expected: dict[str, int]) -> None:
+def test_usage_is_read_from_the_answer(answer: dict[str, Any], expected: dict[str, int]) -> None:
     assert usage_in_answer(answer) == expected
 
 
@@ -205,7 +205,7 @@ def test_a_ledger_of_lines_counts_each_message_once(tmp_path: Path) -> None:
     assert ledger_usage(tmp_path, "*.jsonl", "", since + 1000) == {}
 
 
-def test_what_is_no_ledger_counts_nothing(tmp_path: Path) -> None:
+def test_a_missing_or_broken_ledger_counts_no_tokens(tmp_path: Path) -> None:
     assert ledger_usage(tmp_path, "*.db", "it", 0) == {}
     (tmp_path / "odd.db").write_text("no database at all")
     assert ledger_usage(tmp_path, "*.db", "it", 0) == {}

@@ -240,7 +240,7 @@ def works_in_a_box(_: ModelServer, folder: Path) -> Any:
 
 @pytest.mark.agents
 @pytest.mark.parametrize("agent", AGENTS)
-def test_in_a_box_it_writes_only_what_it_may(agent: str, tmp_path: Path) -> None:
+def test_in_a_box_it_writes_only_inside_its_scope(agent: str, tmp_path: Path) -> None:
     found = inside_apart(works_in_a_box, tmp_path / agent, SCRIPTS)
     if isinstance(found, str):
         pytest.skip(f"{found}; run `make box-tools`, or `apt install bubblewrap`")
@@ -302,6 +302,6 @@ def survives(_: ModelServer, folder: Path) -> dict[str, Any]:
 
 @pytest.mark.agents
 @pytest.mark.parametrize("agent", AGENTS)
-def test_it_survives_the_one_that_started_it(agent: str, tmp_path: Path) -> None:
+def test_it_survives_the_driver_that_started_it(agent: str, tmp_path: Path) -> None:
     found = inside_apart(survives, tmp_path / agent, SCRIPTS)
     assert found == {"attached": ["lost", True], "left": [], "harvested": ["done", "Done.", 2000]}

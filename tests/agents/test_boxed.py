@@ -73,7 +73,9 @@ def played(name: str, box: BubblewrapBox, folder: Path, writes: tuple[str, ...] 
         ("leaves_the_deaf", "done", 0, ""),
     ],
 )
-def test_how_a_program_may_end(name: str, how: str, code: int, detail: str, box: BubblewrapBox, tmp_path: Path) -> None:
+def test_each_end_of_a_program_is_reported(
+    name: str, how: str, code: int, detail: str, box: BubblewrapBox, tmp_path: Path
+) -> None:
     ended, stage = played(name, box, tmp_path)
     assert (ended.how, ended.code) == (how, code)
     assert detail in ended.detail
@@ -81,7 +83,7 @@ def test_how_a_program_may_end(name: str, how: str, code: int, detail: str, box:
     assert KeeperFiles.of(stage.work).place.read_text() == box.name
 
 
-def test_the_keeper_is_out_of_reach(box: BubblewrapBox, tmp_path: Path) -> None:
+def test_a_program_in_a_box_cannot_kill_its_keeper(box: BubblewrapBox, tmp_path: Path) -> None:
     """The parent of a program in there is the first process of the box, which no signal from inside can end."""
     bench = BoxedBench(box)
     stage = Stage(bench, "works", make_work(tmp_path, bench.lane(tmp_path)), [])
@@ -97,7 +99,7 @@ def test_the_keeper_is_out_of_reach(box: BubblewrapBox, tmp_path: Path) -> None:
     assert not stage.left()
 
 
-def test_what_is_played_in_this_process_is_in_no_box(tmp_path: Path) -> None:
+def test_only_started_programs_get_a_box_and_scripted_agents_do_not(tmp_path: Path) -> None:
     (tmp_path / "play.yaml").write_text("agents: [{turns: [{exit: {type: Ok}}]}]\n")
     around = AgentSetup(root=tmp_path, enclosure=BubblewrapBox(program="bwrap"))
     played, started = runner_of("scripted:play.yaml", around), runner_of("command:true", around)

@@ -218,7 +218,7 @@ def test_a_task_of_claude_codes_own_list_waits_for_the_projects_check(tmp_path: 
     assert found["next"]["step"] == "verify"
 
 
-def test_a_helper_of_claude_codes_is_sent_back_and_its_lead_owes_nothing_then(tmp_path: Path) -> None:
+def test_the_hook_sends_a_claude_helper_back_and_leaves_its_lead_alone(tmp_path: Path) -> None:
     (tmp_path / "case").write_text("claude lead")
     found = inside_apart(lets_it_implement, tmp_path, SCRIPTS)
     assert any("'done' is not an exit of this step" in text for text in found["told"]), found
@@ -227,7 +227,7 @@ def test_a_helper_of_claude_codes_is_sent_back_and_its_lead_owes_nothing_then(tm
     assert not any("verify of it" in text for text in found["told"]), "the lead is not asked for the next step"
 
 
-def test_what_codex_lists_is_understood(tmp_path: Path) -> None:
+def test_the_hook_list_of_codex_is_parsed(tmp_path: Path) -> None:
     found = inside_apart(asks_codex, tmp_path, "scripts: {none: [{say: nothing}]}")
     assert found == [["stop", "subagentStop"], []], "Codex knows them, and skips them silently"
 

@@ -66,7 +66,7 @@ def test_a_conversation_is_begun_continued_or_branched_off(
     assert "Do it." not in words, "the prompt is not for everybody to see"
 
 
-def test_all_is_said_each_time(tmp_path: Path) -> None:
+def test_each_start_passes_all_options_again(tmp_path: Path) -> None:
     (tmp_path / "home" / "bundle").mkdir(parents=True)
     (tmp_path / "home" / "bundle" / "mcp.json").write_text("{}")
     first, later = words_of(tmp_path), words_of(tmp_path, session=TALK)
@@ -94,7 +94,7 @@ ANSWERS = ["Edit(/.ai/executor-result)", "Edit(/.ai/HANDOFF.md)"]
         (("src/**", "a,b (1).md"), "acceptEdits", []),
     ],
 )
-def test_what_it_may_do_without_asking(
+def test_the_write_scope_decides_on_allowed_tools_and_permission_mode(
     writes: tuple[str, ...] | None, mode: str, edits: list[str], tmp_path: Path
 ) -> None:
     words = words_of(tmp_path, writes=writes)
@@ -115,7 +115,7 @@ def test_what_it_may_do_without_asking(
         (("run_commands", "modify"), WEB, ["Bash", "Monitor"]),
     ],
 )
-def test_what_its_role_may_not_do_is_refused(
+def test_tools_that_the_role_lacks_permission_for_are_refused(
     is_enclosed: bool, perms: tuple[Perm, ...] | None, refused: list[str], allowed: list[str], tmp_path: Path
 ) -> None:
     words = words_of(tmp_path, Claude(is_enclosed=is_enclosed), perms=perms, writes=("src/**",))
@@ -129,7 +129,7 @@ def test_what_its_role_may_not_do_is_refused(
     assert after(words, "--permission-mode") == "dontAsk"
 
 
-def test_its_own_sandbox_is_used_where_nothing_encloses_it(tmp_path: Path) -> None:
+def test_its_own_sandbox_is_used_unless_a_box_encloses_it(tmp_path: Path) -> None:
     assert "--settings" not in words_of(tmp_path)
     sandbox = json.loads(after(words_of(tmp_path, Claude(has_sandbox=True)), "--settings"))["sandbox"]
     assert sandbox["enabled"]
@@ -140,7 +140,7 @@ def test_its_own_sandbox_is_used_where_nothing_encloses_it(tmp_path: Path) -> No
     assert not {"--settings", "--allowedTools"} & {*enclosed}
 
 
-def test_its_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_its_environment_depends_on_box_and_provider(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     work = make_work(tmp_path, tmp_path / "lane")
     assert "IS_SANDBOX" not in Claude().env(work, tmp_path)
     assert Claude(is_enclosed=True).env(work, tmp_path)["IS_SANDBOX"] == "1", "else root may not skip its questions"
@@ -151,7 +151,7 @@ def test_its_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert {"AWS_*", "CLAUDE_CODE_USE_BEDROCK", "ANTHROPIC_API_KEY"} <= {*Claude().keys}
 
 
-def test_it_is_known_by_its_name(tmp_path: Path) -> None:
+def test_claude_is_named_by_its_program(tmp_path: Path) -> None:
     runner = runner_of("claude", AgentSetup(root=tmp_path))
     assert isinstance(runner, OneShot)
     assert isinstance(runner.dialect.reader(), ClaudeReader)
@@ -325,7 +325,7 @@ def goes_on_and_branches_off(server: ModelServer, folder: Path) -> list[list[Any
 
 
 @pytest.mark.agents
-def test_a_branch_does_not_hear_what_the_other_one_says(tmp_path: Path) -> None:
+def test_a_fork_does_not_see_the_other_branchs_messages(tmp_path: Path) -> None:
     said = inside_apart(goes_on_and_branches_off, tmp_path, SCRIPTS)
     assert said == [[False], ["Hello.", True], ["Hello.", True], ["Hello.", True], ["Hello.", "Bye.", True]]
 
@@ -349,7 +349,7 @@ def forgets(server: ModelServer, folder: Path) -> dict[str, Any]:
 
 
 @pytest.mark.agents
-def test_who_forgets_to_answer_is_told_so_in_the_same_conversation(tmp_path: Path) -> None:
+def test_an_agent_without_an_answer_is_reminded_in_the_same_conversation(tmp_path: Path) -> None:
     assert inside_apart(forgets, tmp_path, SCRIPTS) == {
         "outcome": "Done",
         "answers": ["Ok"],
@@ -448,6 +448,6 @@ def survives(_: ModelServer, folder: Path) -> dict[str, Any]:
 
 
 @pytest.mark.agents
-def test_it_survives_the_one_that_started_it(tmp_path: Path) -> None:
+def test_it_survives_the_driver_that_started_it(tmp_path: Path) -> None:
     found = inside_apart(survives, tmp_path, SCRIPTS)
     assert found == {"attached": ["lost", 1000, 36], "left": [], "harvested": ["done", "Done.", 2000]}

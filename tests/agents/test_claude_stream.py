@@ -61,7 +61,7 @@ def rounded(usage: Usage, cost: float) -> Usage:
     return Usage(usage.tokens_in, usage.tokens_out, cost, usage.cached, usage.unpriced)
 
 
-def test_what_people_see_of_it() -> None:
+def test_progress_has_texts_tool_calls_and_token_counts() -> None:
     reader = ClaudeReader()
     heard = [reader.take(event) for line in STREAMS["claude-write"].splitlines() if (event := event_of(line))]
     assert [progress.text for progress in heard if progress and progress.text] == [
@@ -89,7 +89,7 @@ def test_what_people_see_of_it() -> None:
         ({"subtype": "permission_denied", "tool_name": "Web\x1b[31m"}, "it was refused Web [31m: it is not allowed"),
     ],
 )
-def test_what_people_should_know(event: dict[str, Any], note: str) -> None:
+def test_unconnected_servers_and_denied_tools_become_notes_once(event: dict[str, Any], note: str) -> None:
     reader = ClaudeReader()
     assert reader.take({"type": "system", **event}) == Progress(note=note)
     assert reader.take({"type": "system", **event}) == Progress(), "it is told once"
@@ -125,11 +125,11 @@ def test_the_words_of_a_message(block: dict[str, Any], words: str) -> None:
         ({}, Usage(100, 5, cached=80, unpriced=105)),
     ],
 )
-def test_a_price_that_is_a_guess_is_none(basis: dict[str, Any], usage: Usage) -> None:
+def test_a_guessed_price_counts_as_unknown(basis: dict[str, Any], usage: Usage) -> None:
     assert told({**RESULT, "model_usage_since_last_result": {"m": SPENT | basis}}).usage == usage
 
 
-def test_what_was_used_before_it_was_killed() -> None:
+def test_usage_is_known_even_if_it_was_killed() -> None:
     message = {"id": "m", "usage": {"input_tokens": 10, "cache_read_input_tokens": 90, "output_tokens": 1}}
     found = told({"type": "assistant", "message": message}, {"type": "assistant", "message": message})
     assert found.usage == Usage(100, 1, cached=90, unpriced=101)
@@ -145,7 +145,7 @@ def test_a_result_that_is_no_success(change: dict[str, Any]) -> None:
     assert not is_success(told(RESULT | change))
 
 
-def test_what_comes_after_a_result_takes_it_back() -> None:
+def test_a_message_after_the_result_revokes_the_success() -> None:
     for more in ({"type": "system", "subtype": "init"}, {"type": "assistant"}, {"type": "user"}):
         assert not is_success(told(RESULT, more))
     assert is_success(told(RESULT, {"type": "system", "subtype": "hook_response"}, {"type": "new"}))
@@ -164,7 +164,7 @@ def test_what_comes_after_a_result_takes_it_back() -> None:
         (None, "Connection error.", "network"),
     ],
 )
-def test_outages(status: int | None, words: str, outage: str | None) -> None:
+def test_an_api_error_becomes_an_outage(status: int | None, words: str, outage: str | None) -> None:
     failed = {"is_error": True, "terminal_reason": "api_error", "api_error_status": status, "result": words}
     assert told(RESULT | failed).outage == outage
     assert told(RESULT | failed | {"terminal_reason": "x", "api_error_status": None}).outage is None, (
@@ -181,7 +181,7 @@ def test_a_quota_says_when_it_can_be_used_again() -> None:
     assert told(limit, RESULT).outage is None
 
 
-def test_an_error_stays_one_in_whatever_order_it_comes() -> None:
+def test_an_error_result_stays_an_error_in_any_order() -> None:
     error = RESULT | {"is_error": True, "result_index": 1}
     for events in ((RESULT, error), (error, RESULT), (error, RESULT, error), (RESULT | {"result_index": 1}, error)):
         assert not is_success(told(*events))
@@ -268,12 +268,12 @@ def test_a_damaged_success_counts_only_if_its_result_is_whole(data: bytes) -> No
 
 @given(st.lists(st.dictionaries(st.text(max_size=5), VALUES, max_size=4) | EVENTS, max_size=3))
 @settings(max_examples=50, deadline=None)
-def test_no_event_makes_it_fail(events: list[dict[str, Any]]) -> None:
+def test_any_events_without_a_result_are_no_success(events: list[dict[str, Any]]) -> None:
     assert not is_success(told(*events))
 
 
 @given(st.dictionaries(st.sampled_from([*RESULT, "usage", "errors", "model_usage_since_last_result"]), VALUES))
 @settings(max_examples=50, deadline=None)
-def test_no_odd_result_makes_it_fail(change: dict[str, Any]) -> None:
+def test_the_reader_survives_any_result(change: dict[str, Any]) -> None:
     found = told(RESULT | change)
     assert not is_success(found) or (change.get("is_error", False) is False)

@@ -73,13 +73,15 @@ def talked(home: Path) -> Path:
         (Codex(is_enclosed=True), {"perms": ("read_files",)}, "", [FREE, "-"]),
     ],
 )
-def test_command_line(codex: Codex, changes: dict[str, Any], session: str, words: list[str], tmp_path: Path) -> None:
+def test_the_command_line_has_sandbox_model_and_session(
+    codex: Codex, changes: dict[str, Any], session: str, words: list[str], tmp_path: Path
+) -> None:
     work = make_work(tmp_path, tmp_path / "lane", **changes)
     found = codex.argv(work, talked(tmp_path), session)
     assert [word.replace(str(work.lane), "LANE") for word in found] == [*OURS, *words]
 
 
-def test_only_whoever_has_not_answered_is_held_to_the_schema(tmp_path: Path) -> None:
+def test_only_a_second_round_passes_the_output_schema(tmp_path: Path) -> None:
     work = make_work(tmp_path, tmp_path / "lane", round=1)
     assert "--output-schema" not in Codex().argv(work, talked(tmp_path), THREAD)
     schema = work.bundle / "schema.json"
@@ -91,7 +93,7 @@ def test_only_whoever_has_not_answered_is_held_to_the_schema(tmp_path: Path) -> 
 # the settings
 
 
-def test_settings_are_its_own_and_nobody_elses_to_read(work: Work, user: Path, tmp_path: Path) -> None:
+def test_its_settings_file_is_isolated_and_private(work: Work, user: Path, tmp_path: Path) -> None:
     (user / ".codex" / "config.toml").write_text(
         'model = "gpt-9"\nsandbox_mode = "danger-full-access"\n[mcp_servers.mine]\ncommand = "evil"\n'
     )
@@ -119,7 +121,7 @@ def test_settings_are_its_own_and_nobody_elses_to_read(work: Work, user: Path, t
         (("read_files", "modify"), None, "disabled"),
     ],
 )
-def test_what_its_role_may_not_do_is_switched_off(
+def test_features_that_the_role_lacks_permission_for_are_switched_off(
     perms: tuple[Perm, ...] | None,
     shell: bool | None,
     search: str | None,
@@ -164,7 +166,7 @@ def test_the_servers_of_the_bundle_must_be_there(
         ('openai_base_url = "http://mine"', "http://there/v1", None, None),
     ],
 )
-def test_which_service_is_asked(
+def test_the_provider_follows_from_the_users_settings(
     own: str,
     address: str,
     provider: str | None,
@@ -198,7 +200,7 @@ def test_settings_that_cannot_be_read_are_named(work: Work, user: Path, tmp_path
         ({"OPENAI_API_KEY": "usual", "CODEX_API_KEY": "its own"}, False, None),
     ],
 )
-def test_the_usual_key_is_its_own_only_without_a_login(
+def test_the_usual_api_key_is_lent_only_without_a_login(
     set_: dict[str, str], has_login: bool, key: str | None, work: Work, user: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in set_.items():
@@ -258,7 +260,7 @@ def test_streams_that_end_in_trouble(stream: str, trouble: str, outage: Outages)
     assert found.session, "it can go on when the service does"
 
 
-def test_progress_is_a_line_for_each_thing_that_it_does() -> None:
+def test_each_action_is_a_line_of_progress() -> None:
     reader, heard = CodexReader(), []
     for name in ("hello", "file-change", "mcp", "mcp-denied"):
         for line in Path(__file__).with_name("streams").joinpath(f"codex-{name}.jsonl").read_text().splitlines():
@@ -272,7 +274,7 @@ def test_progress_is_a_line_for_each_thing_that_it_does() -> None:
     assert "DONE: hello.txt written." in heard
 
 
-def test_an_old_trouble_is_none_once_it_goes_on() -> None:
+def test_an_error_is_forgotten_once_the_agent_goes_on() -> None:
     """It reconnected, worked, and was killed: that is no outage."""
     reconnecting = b'{"type":"error","message":"Reconnecting... 1/2 (unexpected status 429 Too Many Requests)"}\n'
     item = b'{"type":"item.started","item":{"type":"command_execution","command":"make"}}\n'
@@ -317,14 +319,14 @@ def test_a_flipped_bit_never_makes_a_success(data: st.DataObject, lines: list[by
 
 
 @given(st.data(), st.sampled_from(GOOD))
-def test_without_its_last_event_nothing_is_a_success(data: st.DataObject, lines: list[bytes]) -> None:
+def test_a_stream_without_its_last_event_is_no_success(data: st.DataObject, lines: list[bytes]) -> None:
     whole = b"".join(lines)
     assert not succeeds(whole[: data.draw(st.integers(0, len(whole) - 3))])
     assert not succeeds(b"".join(data.draw(st.permutations(lines[:-1]))))
 
 
 @given(st.data(), st.sampled_from(BAD), st.sampled_from(GOOD))
-def test_whatever_else_is_said_a_failure_stays_one(data: st.DataObject, bad: list[bytes], good: list[bytes]) -> None:
+def test_a_failure_among_other_events_stays_a_failure(data: st.DataObject, bad: list[bytes], good: list[bytes]) -> None:
     """In any order, some of it doubled, some of it gone, among the events of a good stream."""
     failure = bad[-1]
     kept = data.draw(st.lists(st.sampled_from([*bad, *good]), max_size=12))
@@ -369,7 +371,7 @@ VALUES = st.recursive(
 
 
 @given(st.dictionaries(WORDS, VALUES, max_size=6))
-def test_every_value_comes_back(data: dict[str, Any]) -> None:
+def test_toml_text_reads_back(data: dict[str, Any]) -> None:
     assert tomllib.loads(toml_text(data)) == data
 
 
@@ -381,5 +383,5 @@ def test_every_value_comes_back(data: dict[str, Any]) -> None:
         ({"a.b": ("x", True)}, '"a.b" = ["x", true]\n'),
     ],
 )
-def test_what_toml_has_no_word_for(data: dict[str, Any], written: str) -> None:
+def test_values_that_toml_lacks_are_dropped_or_replaced(data: dict[str, Any], written: str) -> None:
     assert toml_text(data) == written

@@ -143,7 +143,7 @@ def works(server: ModelServer, folder: Path) -> dict[str, Any]:
     }
 
 
-def test_it_works_in_its_lane_and_nowhere_else(tmp_path: Path) -> None:
+def test_it_writes_only_in_its_lane(tmp_path: Path) -> None:
     found = inside_apart(works, tmp_path, SCRIPTS)
     assert found["how"] == ["done", 0, "Changed."]
     assert found["tokens"] == [3000, 150, 3150]
@@ -255,7 +255,7 @@ def fails(server: ModelServer, folder: Path) -> dict[str, Any]:
     return found | asyncio.run(all_of("down"))
 
 
-def test_outages_are_told_apart(tmp_path: Path) -> None:
+def test_outages_get_their_kind(tmp_path: Path) -> None:
     assert inside_apart(fails, tmp_path, SCRIPTS) == {
         "busy": ["failed", "rate"],
         "quota": ["failed", "billing"],
@@ -297,7 +297,7 @@ def _has(path: Path, lines: int) -> Callable[[], bool]:
     return lambda: path.exists() and len(path.read_text().split()) >= lines
 
 
-def test_nothing_outlives_its_cancellation(tmp_path: Path) -> None:
+def test_cancelling_it_ends_all_its_processes(tmp_path: Path) -> None:
     assert inside_apart(is_cancelled, tmp_path, SCRIPTS) == [["lost", None, [], 0]] * 2
 
 
@@ -326,7 +326,7 @@ def is_found_again(_: ModelServer, folder: Path) -> list[Any]:
     return [ended.how, ended.final, bool(ended.session), ended == harvested, any(one.text for one in heard)]
 
 
-def test_it_is_found_again_and_harvested(tmp_path: Path) -> None:
+def test_a_running_agent_is_reattached_and_harvested(tmp_path: Path) -> None:
     assert inside_apart(is_found_again, tmp_path, SCRIPTS) == ["done", "I have waited.", True, True, True]
 
 
@@ -360,7 +360,7 @@ def works_in_a_box(_server: ModelServer, folder: Path) -> Any:
     return [ended.how, ended.final, [(work.lane / name).exists() for name in names], (work.out / "note").exists()]
 
 
-def test_in_a_box_it_writes_only_what_it_may(tmp_path: Path) -> None:
+def test_in_a_box_it_writes_only_inside_its_scope(tmp_path: Path) -> None:
     (tmp_path / "path").write_text(PATH)
     found = inside_apart(works_in_a_box, tmp_path, SCRIPTS)
     if isinstance(found, str):

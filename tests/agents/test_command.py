@@ -91,16 +91,14 @@ def test_contract(clause: Clause, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         ("leaves_the_deaf", "done", 0, ""),
     ],
 )
-def test_how_a_program_may_end(name: str, how: str, code: int | None, detail: str, tmp_path: Path) -> None:
+def test_each_end_of_a_program_is_reported(name: str, how: str, code: int | None, detail: str, tmp_path: Path) -> None:
     ended, stage = played(name, tmp_path)
     assert (ended.how, ended.code) == (how, code)
     assert detail in ended.detail
     assert not stage.left()
 
 
-def test_a_keeper_that_its_program_killed_before_anybody_looked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_program_that_kills_its_keeper_early_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     spawn = program._spawn_keeper
 
     def spawn_and_look_late(*args: Any) -> int:
@@ -150,7 +148,7 @@ def test_a_flood_costs_little_memory(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("limit", [0, 1, pytest.param(1000, marks=pytest.mark.soak), 10_000, 200_000])
-def test_no_more_output_is_kept_than_is_asked_for(limit: int, tmp_path: Path) -> None:
+def test_kept_output_stays_within_its_limit(limit: int, tmp_path: Path) -> None:
     stage = stage_in(tmp_path)
 
     async def play() -> Ended:
@@ -164,7 +162,7 @@ def test_no_more_output_is_kept_than_is_asked_for(limit: int, tmp_path: Path) ->
     assert ended.final.endswith("the end\n") or limit < 10
 
 
-def test_once_it_has_answered_it_may_not_stay_for_ever(tmp_path: Path) -> None:
+def test_a_program_that_stays_after_its_answer_is_ended(tmp_path: Path) -> None:
     ended, stage = played("answers_and_stays", tmp_path)
     assert ended.how == "done"
     assert stage.pids()
@@ -172,7 +170,7 @@ def test_once_it_has_answered_it_may_not_stay_for_ever(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["ignores_term", "leaves_and_stays", "stops_its_keeper"])
-def test_cancel_ends_whatever_resists(name: str, tmp_path: Path) -> None:
+def test_cancel_ends_programs_that_resist(name: str, tmp_path: Path) -> None:
     stage = stage_in(tmp_path)
 
     async def play() -> Ended:
@@ -187,7 +185,7 @@ def test_cancel_ends_whatever_resists(name: str, tmp_path: Path) -> None:
     assert asyncio.run(command(name).harvest(stage.work)) is None, "what was stopped has to be started again"
 
 
-def test_two_that_start_at_once_never_both_work(tmp_path: Path) -> None:
+def test_of_several_simultaneous_starts_only_one_works(tmp_path: Path) -> None:
     stage = stage_in(tmp_path)
 
     async def play() -> None:
@@ -229,7 +227,7 @@ def drive_and_kill(name: str, folder: Path, stage: Stage, pids: int) -> None:
         process.kill()
 
 
-def test_it_survives_the_death_of_our_process_and_is_found_again(tmp_path: Path) -> None:
+def test_it_survives_the_death_of_our_process_and_is_reattached(tmp_path: Path) -> None:
     stage = stage_in(tmp_path)
     drive_and_kill("works", tmp_path, stage, 1)
 
@@ -249,7 +247,7 @@ def test_it_survives_the_death_of_our_process_and_is_found_again(tmp_path: Path)
     assert (stage.work.bundle / "nudge.md").read_text() == "Emit a decision."
 
 
-def test_its_exit_code_is_found_after_the_death_of_our_process(tmp_path: Path) -> None:
+def test_its_exit_code_survives_the_death_of_our_process(tmp_path: Path) -> None:
     stage = stage_in(tmp_path)
     drive_and_kill("works", tmp_path, stage, 1)
     os.kill(stage.pids()[0], signal.SIGINT)
@@ -262,7 +260,7 @@ def test_its_exit_code_is_found_after_the_death_of_our_process(tmp_path: Path) -
     assert asyncio.run(command("works").attach(stage.work, stage.watch)) is None
 
 
-def test_what_outlived_its_keeper_is_ended_before_the_next_start(tmp_path: Path) -> None:
+def test_an_orphan_of_a_killed_keeper_ends_before_the_next_start(tmp_path: Path) -> None:
     stage = stage_in(tmp_path)
     drive_and_kill("works", tmp_path, stage, 1)
     keeper = KeeperFiles.of(stage.work).keeper()
@@ -282,7 +280,7 @@ def test_what_outlived_its_keeper_is_ended_before_the_next_start(tmp_path: Path)
     asyncio.run(go_on())
 
 
-def test_a_pid_from_a_file_proves_nothing(tmp_path: Path) -> None:
+def test_a_pid_in_a_file_without_a_lock_is_no_keeper(tmp_path: Path) -> None:
     stage = stage_in(tmp_path)
     with subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"]) as stranger:
         found = find_process(stranger.pid)
@@ -338,10 +336,10 @@ def test_a_path_names_the_program_of_the_checkout_and_not_of_the_lane(tmp_path: 
     ("text", "message"),
     [("agent 'open", "no closing quotation; check its quotes"), ("", "needs a program"), ("''", "needs a program")],
 )
-def test_a_command_that_is_none(text: str, message: str, tmp_path: Path) -> None:
+def test_a_malformed_command_is_refused(text: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(TreadleError, match=message):
         CommandRunner.parse(text, root=tmp_path)
 
 
-def test_nothing_in_a_command_is_expanded(tmp_path: Path) -> None:
+def test_a_command_is_not_expanded_by_a_shell(tmp_path: Path) -> None:
     assert CommandRunner.parse("agent $HOME '*' ~ `id`", root=tmp_path).argv == ("agent", "$HOME", "*", "~", "`id`")

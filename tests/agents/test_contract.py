@@ -30,7 +30,7 @@ def test_an_answer_counts_for_its_own_session_only(work: Work) -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"\xff", b"[]", b"{}", json.dumps({"act": 1, "token": None}).encode()])
-def test_what_only_lies_there_is_no_answer(data: bytes, work: Work) -> None:
+def test_a_malformed_answer_file_is_no_answer(data: bytes, work: Work) -> None:
     (work.out / "answer.json").write_bytes(data)
     assert not has_answer(work)
 
@@ -42,7 +42,7 @@ def test_a_link_is_no_answer(work: Work, tmp_path: Path) -> None:
     assert not has_answer(work)
 
 
-def test_nothing_is_written_through_links(work: Work, tmp_path: Path) -> None:
+def test_files_are_never_written_through_links(work: Work, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").write_text("mine")
     (work.out / "answer.json").symlink_to(tmp_path / "elsewhere")
     (work.out / ".answer.json.part").symlink_to(tmp_path / "elsewhere")
@@ -73,7 +73,7 @@ OURS = {
 SCRIPTS = sysconfig.get_path("scripts")
 
 
-def test_only_what_is_allowed_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_allowed_variables_are_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "environ", OURS)
     assert clean_environment() == {"PATH": f"/usr/bin:/bin:{SCRIPTS}", "HOME": "/home/a", "LANG": "C"}
     assert clean_environment(("API_KEY", "LC_*", "ABSENT")).keys() - clean_environment().keys() == {

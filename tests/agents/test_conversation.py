@@ -36,7 +36,7 @@ def test_a_conversation_goes_on_where_it_was(tmp_path: Path) -> None:
     assert (again.home / "transcript").read_text() == "hello"
 
 
-def test_a_branch_has_a_copy_and_the_two_do_not_meet(tmp_path: Path) -> None:
+def test_a_fork_gets_a_separate_copy(tmp_path: Path) -> None:
     first = opened(tmp_path)
     (first.home / "transcript").write_text("hello")
     (first.home / "link").symlink_to("transcript")
@@ -54,7 +54,7 @@ def test_a_branch_has_a_copy_and_the_two_do_not_meet(tmp_path: Path) -> None:
     assert not (branch.home / "socket").exists()
 
 
-def test_what_has_no_name_cannot_be_continued(tmp_path: Path) -> None:
+def test_a_conversation_without_a_name_cannot_be_continued(tmp_path: Path) -> None:
     assert opened(tmp_path).session_of("") == ""
 
 
@@ -64,12 +64,12 @@ def test_no_session_leads_out_of_the_place_of_conversations(session: str, tmp_pa
     assert Conversation.of(work_of(tmp_path, session=session)).folder.parent == place
 
 
-def test_a_branch_of_nothing_is_refused(tmp_path: Path) -> None:
+def test_a_fork_of_an_unknown_conversation_is_refused(tmp_path: Path) -> None:
     with pytest.raises(PortError, match="cannot be made"):
         opened(tmp_path, session="gone/x", fork=True)
 
 
-def test_what_is_counted_from_the_beginning_is_known_before_each_activity(tmp_path: Path) -> None:
+def test_usage_counted_before_an_activity_is_remembered(tmp_path: Path) -> None:
     work, talk = work_of(tmp_path), opened(tmp_path)
     talk.begin_count(work)
     assert talk.counted_before(work) == Usage()
@@ -92,13 +92,13 @@ def lent(folder: Path) -> tuple[Conversation, Path, Path]:
     return talk, own, talk.home / LOGIN[0]
 
 
-def test_a_login_is_lent_and_nobody_else_can_read_it(tmp_path: Path) -> None:
+def test_a_lent_login_is_a_private_copy(tmp_path: Path) -> None:
     _, own, copy = lent(tmp_path)
     assert copy.read_bytes() == own.read_bytes()
     assert copy.stat().st_mode & 0o777 == 0o600
 
 
-def test_no_link_leads_a_login_elsewhere(tmp_path: Path) -> None:
+def test_a_login_is_never_lent_through_a_link(tmp_path: Path) -> None:
     talk, _, copy = lent(tmp_path)
     (tmp_path / "lane").mkdir()
     copy.unlink()
@@ -123,7 +123,7 @@ def test_a_renewed_login_comes_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "planted", ["{}", "no JSON", '{"tokens": {"access": "new", "refresh": "new"}, "hook": "rm"}', "[]"]
 )
-def test_what_is_not_the_same_kind_of_login_stays_where_it_is(planted: str, tmp_path: Path) -> None:
+def test_a_login_of_another_shape_is_not_handed_back(planted: str, tmp_path: Path) -> None:
     talk, own, copy = lent(tmp_path)
     copy.write_text(planted)
     talk.hand_back(LOGIN, tmp_path / "user")

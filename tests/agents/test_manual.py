@@ -35,7 +35,7 @@ def test_contract(clause: Clause, tmp_path: Path) -> None:
     clause.hold(BENCH, tmp_path)
 
 
-def test_the_person_is_told_where_everything_is(tmp_path: Path) -> None:
+def test_the_person_sees_the_prompt_the_lane_and_the_command(tmp_path: Path) -> None:
     stage = Stage(BENCH, "works", make_work(tmp_path, BENCH.lane(tmp_path)), [])
     session = asyncio.run(Manual().start(stage.work, stage.watch))
     [instructions] = [progress.text for progress in stage.heard]
@@ -45,7 +45,7 @@ def test_the_person_is_told_where_everything_is(tmp_path: Path) -> None:
     assert stage.heard[1].text == "Still there?"
 
 
-def test_the_answer_of_an_earlier_try_is_none(tmp_path: Path) -> None:
+def test_the_answer_of_an_earlier_try_does_not_count(tmp_path: Path) -> None:
     work = make_work(tmp_path, BENCH.lane(tmp_path))
     put_answer(work, {"type": "Ok"})
 

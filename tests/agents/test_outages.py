@@ -27,5 +27,7 @@ from treadle.kernel.events import Outages
         ("the tests failed in 500ms", None, None, 0),
     ],
 )
-def test_outages(words: str, status: int | None, outage: Outages | None, wait: int) -> None:
+def test_words_and_status_become_an_outage_with_its_wait(
+    words: str, status: int | None, outage: Outages | None, wait: int
+) -> None:
     assert (outage_of(words, status), wait_of(words)) == (outage, wait)

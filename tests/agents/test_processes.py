@@ -55,7 +55,7 @@ def test_a_process_is_known_by_its_start_too(sleeper: subprocess.Popen[bytes]) -
     assert it in descendants(os.getpid())
 
 
-def test_a_signal_reaches_exactly_the_process_that_is_meant(sleeper: subprocess.Popen[bytes]) -> None:
+def test_a_signal_reaches_only_a_process_with_the_same_start(sleeper: subprocess.Popen[bytes]) -> None:
     it = found(sleeper)
     send(it._replace(start=it.start - 1), signal.SIGKILL)
     assert sleeper.poll() is None
@@ -90,7 +90,7 @@ def test_this_process_and_its_parents_are_never_among_the_marked() -> None:
     assert os.getppid() not in {it.pid for it in processes_with(mine)}
 
 
-def test_a_system_that_cannot_look_after_processes_is_told() -> None:
+def test_a_system_without_process_support_is_named() -> None:
     assert missing_support() == ""
     assert "need Linux" in missing_support(system=object())
     assert "need Linux" in missing_support(table="/nowhere/self/stat")
@@ -141,7 +141,9 @@ def stage_in(folder: Path, engine: FakeEngine) -> Stage:
         ("kills_itself", "lost", -9, "SIGKILL; its last words: last words"),
     ],
 )
-def test_how_a_program_may_end(name: str, how: str, code: int, detail: str, tmp_path: Path, engine: FakeEngine) -> None:
+def test_each_end_of_a_program_is_reported(
+    name: str, how: str, code: int, detail: str, tmp_path: Path, engine: FakeEngine
+) -> None:
     stage = stage_in(tmp_path, engine)
 
     async def play() -> None:
@@ -184,7 +186,7 @@ def test_a_program_of_the_checkout_is_mounted_and_must_be_there(tmp_path: Path, 
         CommandRunner(argv=("./gone",), root=tmp_path, enclosure=engine.container()).ready()
 
 
-def test_a_container_whose_keeper_was_killed_is_ended_by_whoever_comes_next(tmp_path: Path, engine: FakeEngine) -> None:
+def test_the_next_start_ends_a_container_with_a_killed_keeper(tmp_path: Path, engine: FakeEngine) -> None:
     """Its keeper and its client are gone, and with them everything that could be seen of it from here."""
     stage = stage_in(tmp_path, engine)
     kept = KeeperFiles.of(stage.work)
@@ -210,7 +212,7 @@ def test_a_container_whose_keeper_was_killed_is_ended_by_whoever_comes_next(tmp_
     asyncio.run(play())
 
 
-def test_an_engine_that_is_gone_is_told_of_instead_of_starting_a_second_agent(tmp_path: Path) -> None:
+def test_a_missing_engine_is_an_error_and_starts_no_second_agent(tmp_path: Path) -> None:
     with fake_engine() as engine:
         stage = stage_in(tmp_path, engine)
         kept = KeeperFiles.of(stage.work)
@@ -257,7 +259,7 @@ def test_a_tail_takes_a_bounded_amount_at_a_time(tmp_path: Path) -> None:
     tail.close()
 
 
-def test_what_only_looks_like_a_log_is_not_read(tmp_path: Path) -> None:
+def test_pipes_links_and_folders_are_not_read_as_logs(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "secret").write_text("secret")
     (tmp_path / "link").symlink_to(tmp_path / "secret")

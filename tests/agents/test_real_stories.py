@@ -239,7 +239,7 @@ def works_at_once(_: ModelServer, folder: Path) -> dict[str, Any]:
 
 @pytest.mark.agents
 @pytest.mark.parametrize("agent", REAL)
-def test_six_at_once_do_not_meet(agent: str, tmp_path: Path) -> None:
+def test_six_agents_at_once_do_not_disturb_each_other(agent: str, tmp_path: Path) -> None:
     (tmp_path / "agent").write_text(agent)
     found = inside_apart(works_at_once, tmp_path, NO_SCRIPTS, 2 * PATIENCE)
     log = found["log"]

@@ -57,7 +57,7 @@ def test_a_store_may_supply_the_recording(tmp_path: Path) -> None:
         ("", "there is no agent ''"),
     ],
 )
-def test_what_names_no_agent(text: str, message: str, around: AgentSetup) -> None:
+def test_an_unknown_agent_text_is_refused_with_advice(text: str, message: str, around: AgentSetup) -> None:
     with pytest.raises(TreadleError, match=message):
         runner_of(text, around)
 
@@ -66,11 +66,11 @@ def test_every_runner_can_be_named_in_the_settings() -> None:
     assert set(RUNNERS) <= {*BARE, *WITH_ARGUMENT}
 
 
-def test_what_settings_may_name_has_a_runner() -> None:
+def test_every_agent_of_the_settings_has_a_runner() -> None:
     assert {*BARE, *WITH_ARGUMENT} == {*RUNNERS}
 
 
-def test_variables_that_settings_take_keys_from_are_known_by_no_name_of_their_own(
+def test_variables_that_settings_take_keys_from_are_key_variables(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))

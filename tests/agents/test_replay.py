@@ -120,12 +120,12 @@ def test_a_commit_that_is_not_here(work: Work, tmp_path: Path) -> None:
     assert not has_answer(work)
 
 
-def test_an_activity_that_changed_nothing_needs_no_commit(work: Work, tmp_path: Path) -> None:
+def test_an_activity_without_changes_needs_no_commit(work: Work, tmp_path: Path) -> None:
     assert play(record(tmp_path, work, RecordedActivity(answer={"type": "Ok"}, changed=False)), work).how == "done"
     assert has_answer(work)
 
 
-def test_another_course(work: Work, tmp_path: Path) -> None:
+def test_a_run_that_diverges_from_its_recording_is_refused(work: Work, tmp_path: Path) -> None:
     replay = record(tmp_path, work, RecordedActivity(changed=False))
     other = msgspec.structs.replace(work, act="root/b:tests#2.1")
     with refused("recording.diverged", "'tests'", "'root/b'", "visit 2", "attempt 1"):
@@ -140,7 +140,7 @@ def test_a_damaged_recording(work: Work, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("act", ["", "tests", "root:tests", "root:tests#1", "root:tests#x.1", ":tests#1.1"])
-def test_what_is_no_id_of_an_activity(act: str, work: Work) -> None:
+def test_a_malformed_activity_id_is_refused(act: str, work: Work) -> None:
     with refused("agent.activity", repr(act)):
         activity_of(msgspec.structs.replace(work, act=act))
 

@@ -107,7 +107,7 @@ def works(
 
 @pytest.mark.agents
 @pytest.mark.parametrize("agent", AGENTS)
-def test_a_critic_runs_no_command_and_changes_nothing_but_reads_and_answers(agent: str, tmp_path: Path) -> None:
+def test_a_critic_reads_and_answers_but_runs_no_command_and_changes_no_file(agent: str, tmp_path: Path) -> None:
     found = inside_apart(criticises, tmp_path / agent, SCRIPTS.replace("NAME", NAMES[agent]))
     assert found["how"] == ["done", "", "It is handed in."], found
     assert found["made"] == ["plan.md"], "neither a command nor a tool has made anything"

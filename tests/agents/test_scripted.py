@@ -162,7 +162,7 @@ def test_an_exit_goes_through_the_channel_that_is_asked_for(channel: str, file: 
 
 
 @pytest.mark.parametrize("channel", CHANNELS)
-def test_what_a_script_answers_is_understood(channel: str, work: Work) -> None:
+def test_the_answer_of_a_script_is_read_from_every_channel(channel: str, work: Work) -> None:
     async def answered() -> SessionAnswer:
         before = await prepare_lane(work.lane)
         session = await scripted(turn(f"exit: {{type: RC, message: fine}}\nchannel: {channel}")).start(
@@ -249,7 +249,7 @@ def test_a_turn_that_was_played_is_not_played_again(work: Work) -> None:
     assert (work.lane / "log").read_text() == "x"
 
 
-def test_cancel_ends_what_a_turn_runs(work: Work) -> None:
+def test_cancel_ends_the_programs_of_a_turn(work: Work) -> None:
     async def played() -> Ended:
         session = await scripted(turn(f"run: [{python('works')}]")).start(work, lambda _: None)
         await until((work.lane / "pids").exists, "it works")
@@ -260,7 +260,7 @@ def test_cancel_ends_what_a_turn_runs(work: Work) -> None:
     assert not Path(f"/proc/{(work.lane / 'pids').read_text().strip()}").exists()
 
 
-def test_what_the_step_was_given_can_be_looked_up_by_slot(work: Work) -> None:
+def test_inputs_of_the_step_are_looked_up_by_slot(work: Work) -> None:
     (work.bundle / "inputs").mkdir(parents=True, exist_ok=True)
     (work.bundle / "inputs" / "scaffold.InitWork.json").write_text('{"interfaceFile": "src/x.py"}')
     found = context_of(work, activity_of(work))
@@ -295,7 +295,7 @@ VALUES: dict[str, Json] = {
         ('{"a": {"b": 1}}', '{"a": {"b": 1}}'),
     ],
 )
-def test_a_text(text: str, filled: str) -> None:
+def test_placeholders_of_a_text_are_filled_in(text: str, filled: str) -> None:
     assert fill_text(text, VALUES) == filled
 
 
@@ -315,18 +315,18 @@ def test_a_value_keeps_its_type_where_it_stands_alone() -> None:
         ("{spec[__class__]}", "finds no '__class__'"),
     ],
 )
-def test_what_is_not_there_is_told(text: str, message: str) -> None:
+def test_a_placeholder_without_a_value_is_an_error(text: str, message: str) -> None:
     with pytest.raises(PortError, match=re.escape(message)):
         fill_text(text, VALUES)
 
 
 @pytest.mark.parametrize("text", ["{spec.text}", "{spec[]}", "{spec[a}", "{spec[a].b}"])
-def test_what_only_looks_like_a_placeholder_is_found(text: str) -> None:
+def test_malformed_placeholders_are_faults(text: str) -> None:
     assert list(placeholder_faults(f"x {text} y"))
 
 
 @given(st.text(alphabet="{}[]ab step.", max_size=60))
-def test_other_text_is_left_as_it_is(text: str) -> None:
+def test_text_without_placeholders_stays_as_it_is(text: str) -> None:
     if not any(f"{{{name}" in text for name in NAMES):
         assert fill_text(text, VALUES) == text
         assert list(placeholder_faults(text)) == []
@@ -358,7 +358,7 @@ extra: 1
 """
 
 
-def test_everything_is_found_with_its_line() -> None:
+def test_every_mistake_is_listed_with_its_line() -> None:
     with pytest.raises(ProtocolError) as caught:
         read_script(BAD, "s.yaml")
     told = str(caught.value).splitlines()
@@ -400,7 +400,7 @@ def test_everything_is_found_with_its_line() -> None:
         ("", "the file is empty"),
     ],
 )
-def test_a_script_that_is_none(text: str, message: str) -> None:
+def test_a_malformed_script_is_refused(text: str, message: str) -> None:
     with pytest.raises(ProtocolError, match=re.escape(message)):
         read_script(text, "s.yaml")
 
@@ -432,7 +432,7 @@ def test_the_example_of_the_documentation_is_a_script() -> None:
         ("rate", "must be a mapping, not text"),
     ],
 )
-def test_an_outage_that_is_none(outage: str, message: str) -> None:
+def test_a_malformed_outage_is_refused(outage: str, message: str) -> None:
     with pytest.raises(ProtocolError, match=re.escape(message)):
         read_script(f"agents: [turns: [outage: {outage}]]", "s.yaml")
 

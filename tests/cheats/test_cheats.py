@@ -43,11 +43,11 @@ def test_each_honest_agent_is_not_disturbed(theatre: Theatre, case: Case) -> Non
 
 @pytest.mark.soak
 @pytest.mark.parametrize("case", HARMLESS, ids=lambda case: case.name)
-def test_what_is_without_effect_has_none(theatre: Theatre, case: Case) -> None:
+def test_a_harmless_attempt_has_no_effect(theatre: Theatre, case: Case) -> None:
     must_have_no_effect(theatre, case)
 
 
-def test_there_are_enough_of_them() -> None:
+def test_there_are_enough_dishonest_and_honest_cases() -> None:
     assert len(DISHONEST) >= 60
     assert len(HONEST) >= 20
 

@@ -85,7 +85,7 @@ def test_without_any_agent_it_says_how_to_get_one(place: Place) -> None:
     assert not place.left
 
 
-def test_agents_that_make_agents_has_installed_are_found_behind_the_path(
+def test_agents_that_make_agents_installed_are_detected_besides_the_path(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = place.home / ".cache" / "treadle" / "agents" / "node_modules" / ".bin"
@@ -111,9 +111,7 @@ def test_agents_that_make_agents_has_installed_are_found_behind_the_path(
     assert caught.value.code == "agent.missing"
 
 
-def test_a_version_is_told_also_after_complaints_and_by_a_program_with_nothing_of_ours(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_version_is_read_below_complaints_and_without_our_keys(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", SECRET)
     told = 'echo "careful: this is deprecated" >&2; echo "\x1b[1mclaude 1.2.3 ($1 $ANTHROPIC_API_KEY)"'
     path = place.program("claude", f"#!/bin/sh\n{told}\n")
@@ -127,7 +125,9 @@ def test_a_version_is_told_also_after_complaints_and_by_a_program_with_nothing_o
     assert "`treadle agents try claude`" in said
 
 
-def test_a_login_is_found_by_variable_or_file_and_never_printed(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_login_is_detected_by_variable_or_file_and_never_printed(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", SECRET)
     monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
     (place.home / ".codex").mkdir()
@@ -138,7 +138,7 @@ def test_a_login_is_found_by_variable_or_file_and_never_printed(place: Place, mo
     assert SECRET not in json.dumps(found) + treadle("agents").out
 
 
-def test_what_will_do_in_place_of_a_login_is_told_too(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_variable_can_stand_in_for_a_login(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
     monkeypatch.setenv("CLAUDE_CODE_USE_BEDROCK", "1")
     found = listing()
@@ -178,7 +178,7 @@ def test_an_agent_that_cannot_be_started_is_refused_and_no_folder_is_made(
     assert not place.left
 
 
-def test_a_program_of_the_users_own_is_found_from_here_and_may_answer_as_it_likes(place: Place) -> None:
+def test_the_users_own_program_runs_from_here_and_answers_in_its_own_way(place: Place) -> None:
     agent = place.here / "agent.py"
     agent.write_text(AGENT)
     agent.chmod(0o755)
@@ -220,7 +220,7 @@ def test_an_agent_that_never_answers_is_stopped(place: Place) -> None:
     assert found["trouble"].endswith(" within 1 s")
 
 
-def test_no_run_begins_whose_agent_is_not_there(place: Place) -> None:
+def test_a_run_with_a_missing_agent_is_refused(place: Place) -> None:
     Chores(place.here)
     found = treadle("run", "chore.yaml", "-p", "decide", "--agent", "claude")
     assert (found.code, found.error, found.lacks("'claude'", "`treadle agents`")) == (2, "agent.missing", [])

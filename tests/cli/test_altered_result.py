@@ -70,7 +70,7 @@ def test_a_commit_on_the_result_branch_is_not_delivered_unverified(shop: Shop, o
 
 
 @pytest.mark.parametrize("ahead", [False, pytest.param(True, marks=pytest.mark.soak)])
-def test_a_rebase_verifies_and_names_what_a_person_has_changed(shop: Shop, ahead: bool) -> None:
+def test_a_rebase_verifies_and_names_a_persons_changes(shop: Shop, ahead: bool) -> None:
     verified, tip = shop.git("rev-parse", BRANCH), change(shop, pen=f"{CODE}\n\ndef cost():\n    return 2\n")
     if ahead:
         shop.commit("ahead", cup=CODE)
@@ -95,7 +95,7 @@ def test_unrelated_work_on_the_result_branch_is_not_the_result(shop: Shop, words
 
 
 @pytest.mark.soak
-def test_a_result_branch_at_the_users_own_commit_delivers_nothing(shop: Shop) -> None:
+def test_a_result_branch_at_the_users_own_commit_is_not_delivered(shop: Shop) -> None:
     verified, main = shop.git("rev-parse", BRANCH), shop.git("rev-parse", "main")
     shop.git("branch", "-q", "-f", BRANCH, "main")
     refused(shop, verified, main)
@@ -116,7 +116,7 @@ def test_a_deleted_result_branch_is_put_back_before_a_delivery(shop: Shop, words
 
 
 @pytest.mark.soak
-def test_a_conflict_with_a_persons_changes_is_not_given_to_the_run(shop: Shop) -> None:
+def test_a_conflict_with_a_persons_changes_does_not_go_back_to_the_run(shop: Shop) -> None:
     verified, tip = shop.git("rev-parse", BRANCH), change(shop, old="def price():\n    return 1 + 0\n")
     shop.commit("ahead", old="def price():\n    return 0 + 1\n")
     refusal = shop.refusal("pen")

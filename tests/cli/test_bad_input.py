@@ -64,12 +64,12 @@ def test_a_malformed_protocol(folder: Folder) -> None:
     refused(folder, "protocol.yaml:", by=check_apart)
 
 
-def test_not_even_a_mapping(folder: Folder) -> None:
+def test_a_protocol_that_is_no_mapping(folder: Folder) -> None:
     (folder.place / "protocol.yaml").write_text("just words\n")
     refused(folder, "protocol.yaml:1", "mapping")
 
 
-def test_a_route_to_nowhere(folder: Folder) -> None:
+def test_a_route_to_an_unknown_step(folder: Folder) -> None:
     folder.replace("start: ", "start: no")
     refused(folder, "protocol.yaml:", "did you mean")
 
@@ -115,7 +115,7 @@ def test_a_hostile_guard(folder: Folder, guard: str) -> None:
     refused(folder, "protocol.yaml:", "guard")
 
 
-def test_a_folder_that_is_none(tmp_path: Path) -> None:
+def test_a_missing_folder(tmp_path: Path) -> None:
     done = check(tmp_path / "nothing")
     assert (done.code, done.lacks(str(tmp_path / "nothing"))) == (2, [])
 

@@ -67,7 +67,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_each_step_can_write_what_it_may(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_step_can_write_in_its_scope_only(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     box = box_here(monkeypatch)
     result = treadle(*RUN, "--set", "workspace.box=on")
     assert result.code == 0, result
@@ -94,7 +94,9 @@ def test_without_one_a_run_that_insists_is_refused(root: Path, monkeypatch: pyte
     ("path", "said"),
     [("/no/such/place", "cannot be mounted"), ("/", "write whole paths"), ("ROOT/.git", "would show")],
 )
-def test_what_cannot_be_opened(path: str, said: str, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unusable_writable_path_is_refused(
+    path: str, said: str, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     box_here(monkeypatch)
     result = treadle(*RUN, "--set", f'workspace.writable=["{path.replace("ROOT", str(root))}"]')
     assert result.code == 2

@@ -38,7 +38,7 @@ def test_an_agent_that_exceeds_its_tokens_is_stopped_and_gets_as_many_again_if_a
     assert (now["usage"]["tokens_in"], now["activities"][0]["attempt"]) == (1000, 1)
 
 
-def test_an_agent_that_answers_in_time_is_believed_whatever_it_has_used() -> None:
+def test_an_answer_in_time_counts_even_over_the_token_limit() -> None:
     assert run("limits.step_tokens=400", exit=DID).code == 0
 
 
@@ -99,7 +99,7 @@ def test_an_agent_without_usage_reports_can_be_stopped_by_time_alone() -> None:
     assert warning("limits.cost=1", "limits.tokens=9", "limits.wall=8h").endswith("but `limits.wall` can")
 
 
-def test_a_price_that_nobody_has_told_is_unknown_and_not_nothing(chores: Chores) -> None:
+def test_a_price_that_the_agent_did_not_report_is_unknown_and_not_zero(chores: Chores) -> None:
     run("limits.cost=5.0", exit=DID)
     said = treadle("cost", "sweep-1").out
     assert "| worker | 1 | 500 | 80 % | 1 | ? | " in said

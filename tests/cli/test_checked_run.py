@@ -32,7 +32,7 @@ TURNS = {
 }
 
 
-def test_a_lie_is_found_out_and_the_truth_is_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_false_claim_is_refused_and_a_true_one_accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, text in FILES.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)

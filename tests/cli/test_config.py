@@ -49,7 +49,7 @@ def test_the_toolchain_that_a_run_would_detect_is_shown(project: Path) -> None:
     assert "read it as" not in treadle("config").out
 
 
-def test_one_key(project: Path) -> None:
+def test_one_key_prints_its_value(project: Path) -> None:
     (project / "treadle.toml").write_text(TEXT)
     assert treadle("config", "limits.agents").out == "3\n"
     assert treadle("config", "toolchain.test").out == "make 'a b'\n"

@@ -122,7 +122,7 @@ def test_agents_and_checks_in_containers(root: Path, engine: FakeEngine, monkeyp
         ('workspace.mounts=["{root}/.git"]', "container.secret", [".git"]),
     ],
 )
-def test_a_container_that_cannot_be_started_is_refused_before_anything_is_written(
+def test_a_container_that_cannot_start_is_refused_before_the_store_exists(
     settings: str, code: str, named: list[str], root: Path, engine: FakeEngine
 ) -> None:
     result = treadle(*RUN, "--set", settings)

@@ -62,7 +62,7 @@ def elsewhere(kept: Kept) -> None:
         (elsewhere, "deliver.elsewhere", ["main", "`treadle deliver sweep-1`"]),
     ],
 )
-def test_a_delivery_that_is_refused_changes_nothing(
+def test_a_refused_delivery_moves_no_branch(
     kept: Kept, happens: Callable[[Kept], None], code: str, named: list[str]
 ) -> None:
     run()
@@ -74,7 +74,7 @@ def test_a_delivery_that_is_refused_changes_nothing(
     assert kept.git("rev-parse", "main", "HEAD") == before
 
 
-def test_changes_in_files_that_the_result_leaves_alone_are_in_nobodys_way(kept: Kept) -> None:
+def test_changes_in_files_outside_of_the_result_do_not_block_a_delivery(kept: Kept) -> None:
     run()
     (kept.root / "chore.yaml").write_text("id: OTHER\n")
     assert treadle("deliver", "sweep-1").code == 0
@@ -111,7 +111,7 @@ def test_a_person_at_a_terminal_is_asked(kept: Kept, answer: bytes, moved: bool)
 
 
 @pytest.mark.parametrize("word", ["auto", "never"])
-def test_the_words_of_the_option_are_those_of_the_setting(word: str) -> None:
+def test_merge_option_and_setting_take_the_same_words(word: str) -> None:
     by_option, by_setting = run("--merge", word), run("--set", f"git.merge={word}", "--name", "other")
     assert (by_option.code, by_setting.code) == (0, 0)
     assert status("other")["result"]["merge"] == word
@@ -166,7 +166,7 @@ def test_deliver_without_a_name_takes_the_only_result_that_is_not_delivered_yet(
     assert [status(name)["result"]["taken"] for name in ("first", "second", "third", "fourth")] == [True] * 4
 
 
-def test_alone_it_mentions_a_result_that_nobody_has_taken_over(kept: Kept) -> None:
+def test_alone_it_mentions_results_that_are_not_delivered(kept: Kept) -> None:
     assert "Not delivered" not in treadle().out
     sweep(kept, "first")
     said = treadle().out
@@ -187,7 +187,7 @@ def test_alone_it_mentions_a_result_that_nobody_has_taken_over(kept: Kept) -> No
     assert "deliver" not in treadle().out
 
 
-def test_what_goes_on_is_shown_before_what_has_ended_later() -> None:
+def test_an_unfinished_run_is_shown_before_a_later_ended_one() -> None:
     def below() -> str:
         return treadle("status").out.rpartition("\n\n")[2]
 

@@ -206,7 +206,7 @@ def test_a_result_that_breaks_a_test_of_the_branch_is_refused(shop: Shop) -> Non
 
 
 @pytest.mark.soak
-def test_a_result_whose_own_test_fails_on_the_branch_is_refused(shop: Shop) -> None:
+def test_a_result_is_refused_if_its_own_test_fails_on_the_branch(shop: Shop) -> None:
     test = "from old import price\n\n\ndef test_pen():\n    assert price() == 1\n"
     shop.run("pen", test_pen=test)
     shop.commit("dearer", old="def price():\n    return 2\n", test_old="def test_old():\n    pass\n")
@@ -215,7 +215,7 @@ def test_a_result_whose_own_test_fails_on_the_branch_is_refused(shop: Shop) -> N
 
 
 @pytest.mark.soak
-def test_what_fails_on_the_branch_already_is_not_charged(shop: Shop) -> None:
+def test_failures_that_the_branch_already_has_are_not_charged(shop: Shop) -> None:
     shop.module("pen")
     shop.commit("broken", test_broken="def test_broken():\n    assert False\n")
     assert treadle("deliver", "pen", "--rebase").code == 0
@@ -223,14 +223,14 @@ def test_what_fails_on_the_branch_already_is_not_charged(shop: Shop) -> None:
 
 
 @pytest.mark.soak
-def test_tests_of_the_branch_that_are_not_found_any_more_are_a_reason(shop: Shop) -> None:
+def test_a_branch_test_that_is_no_longer_collected_refuses_the_delivery(shop: Shop) -> None:
     shop.run("pen", conftest=f"{PATH}\ncollect_ignore = ['test_new.py']\n")
     shop.commit("new", test_new="def test_new():\n    pass\n")
     refused = shop.refusal("pen")
     assert (refused.code, refused.tests) == ("deliver.unverified", ("test_new.py::test_new",))
 
 
-def test_conflicts_are_named_and_nothing_moves(shop: Shop) -> None:
+def test_conflicts_are_named_and_no_branch_moves(shop: Shop) -> None:
     shop.run("pen", old="def price():\n    return 1  # a pen\n")
     shop.commit("ink", old="def price():\n    return 1  # ink\n")
     refused = shop.refusal("pen")
@@ -239,7 +239,7 @@ def test_conflicts_are_named_and_nothing_moves(shop: Shop) -> None:
 
 
 @pytest.mark.soak
-def test_files_that_are_not_committed_are_refused_before_anything_is_verified(shop: Shop) -> None:
+def test_uncommitted_files_in_the_way_are_refused_before_verification(shop: Shop) -> None:
     shop.module("pen")
     shop.commit("other", other=CODE)
     (shop.root / "pen.py").write_text("mine\n")
@@ -253,7 +253,7 @@ def test_files_that_are_not_committed_are_refused_before_anything_is_verified(sh
 
 
 @pytest.mark.soak
-def test_what_the_user_has_dropped_from_the_branch_does_not_come_back(shop: Shop) -> None:
+def test_commits_that_the_user_dropped_from_the_branch_do_not_come_back(shop: Shop) -> None:
     shop.commit("mistake", mistake=CODE)
     shop.module("pen")
     shop.git("reset", "-q", "--hard", "HEAD^")
@@ -310,7 +310,7 @@ OTHER: Final = "from old import price\n\nINK = 2\n\n\ndef test_pen():\n    asser
     ],
     ids=["dropped", "renamed", "the branch's dropped", "kept"],
 )
-def test_a_test_of_the_branch_never_takes_the_place_of_one_of_the_work(shop: Shop, adapted: str, code: int) -> None:
+def test_a_test_of_the_branch_never_replaces_one_of_the_work(shop: Shop, adapted: str, code: int) -> None:
     done = shop.run("pen", "following", adapted, "test_pen", pen=CODE, test_pen=OWN)
     assert done.code == 0, done
     shop.commit("another test of that name", test_pen=OTHER.replace("== 1", "== 1  # as ever"))

@@ -312,7 +312,7 @@ def test_a_simulated_run_is_asked_for_in_several_ways() -> None:
     assert plain == treadle("demo", "--seed", "1").out == treadle("demo", "--faults", "0.1").out
 
 
-def test_bad_arguments(tmp_path: Path) -> None:
+def test_bad_arguments_of_a_demo_are_refused(tmp_path: Path) -> None:
     assert treadle("demo", "--simulated", "--protocol", "v33").code == 2
     assert treadle("demo", "--faults", "2").code == 2
     assert treadle("demo", str(tmp_path / "new"), "--simulated").error == "usage.conflict"

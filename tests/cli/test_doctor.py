@@ -64,7 +64,7 @@ def test_a_healthy_project(root: Path) -> None:
     ]
 
 
-def test_every_line_that_is_not_well_says_what_to_do() -> None:
+def test_every_line_that_is_not_ok_has_a_fix() -> None:
     assert all(it["fix"] for it in told().values() if it["state"] != "ok")
 
 
@@ -117,7 +117,7 @@ def test_an_interpreter_that_cannot_run_is_broken_itself(root: Path, how: str) -
     assert not any("pip install" in line["fix"] for line in lines)
 
 
-def test_no_module_of_python_itself_is_to_be_installed(root: Path) -> None:
+def test_a_broken_standard_module_gets_no_advice_to_install(root: Path) -> None:
     program(root, "python3", 'test "$1" = -c && exit 0; echo nonsense; exit 1')
     (root / "treadle.toml").write_text('[toolchain]\ntest = "python3 -m unittest"\n')
     line = told()["toolchain test"]
@@ -167,14 +167,14 @@ def test_a_toolchain_that_the_checks_of_the_default_protocol_cannot_use_is_missi
     assert treadle("doctor").code == 0
 
 
-def test_a_default_protocol_that_is_not_there_is_told_with_the_rest(root: Path) -> None:
+def test_a_missing_default_protocol_is_one_line_among_the_others(root: Path) -> None:
     (root / "treadle.toml").write_text('[protocol]\ndefault = "mine"\n[toolchain]\ntest = "true"\n')
     line = told()["protocol mine"]
     assert (line["state"], line["required"]) == ("missing", True)
     assert told()["toolchain test"]["state"] == "ok"
 
 
-def test_a_default_protocol_with_a_mistake_stops_nothing(root: Path) -> None:
+def test_a_faulty_default_protocol_does_not_stop_the_other_checks(root: Path) -> None:
     assert treadle("protocol", "new", "mine").code == 0
     path = root / ".treadle" / "protocols" / "mine" / "protocol.yaml"
     path.write_text(path.read_text().replace(" red", " no_such_check"))
@@ -194,7 +194,7 @@ def test_init_is_recommended_only_where_it_has_not_been(root: Path, file: str, a
     assert ("init" in fix) == (not file)
 
 
-def test_what_the_projects_files_tell_is_tried_too(root: Path) -> None:
+def test_a_toolchain_detected_from_the_projects_files_is_tried(root: Path) -> None:
     program(root, "go", "echo go version go9")
     (root / "go.mod").write_text("module example.com/x\n")
     assert told()["toolchain test"]["detail"].startswith("go version go9")
@@ -254,7 +254,7 @@ def test_the_box_of_agents(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (line["state"], line["code"]) == ("warn", "box.off")
 
 
-def test_a_script_of_the_project_is_found_and_not_started(root: Path) -> None:
+def test_a_script_of_the_project_is_ok_and_not_started(root: Path) -> None:
     (root / "run.sh").write_text("#!/bin/sh\ntouch started\n")
     (root / "run.sh").chmod(0o755)
     (root / "treadle.toml").write_text('[toolchain]\ntest = "./run.sh --all"\n')
@@ -272,7 +272,7 @@ def test_agents_tell_their_version_without_the_users_keys(root: Path) -> None:
     assert "HOME=/tmp" in seen or f"HOME={root.parent}" not in seen
 
 
-def test_a_version_is_found_below_complaints(root: Path) -> None:
+def test_a_version_is_read_below_complaints(root: Path) -> None:
     program(root, "codex", "echo 'WARNING: proceeding without aliases' >&2; echo codex-cli 0.166.0")
     assert told()["agent codex"]["detail"].split(" (/")[0] == "codex-cli 0.166.0"
 
@@ -326,7 +326,7 @@ def test_limits_that_cannot_stop_an_agent_of_the_settings(root: Path) -> None:
     assert "limits" not in told()
 
 
-def test_a_bubblewrap_that_may_not_work(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broken_bubblewrap_is_a_warning(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(root.parent / "bin"))
     program(root, "bwrap", "exit 1")
     line = told()["sandbox of checks"]
@@ -340,7 +340,7 @@ def test_a_sandbox_that_works(root: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert (line["state"], line["detail"].partition(":")[0]) == ("ok", "bubblewrap")
 
 
-def test_mistakes_in_the_settings_are_fatal_and_hide_nothing_else(root: Path) -> None:
+def test_mistakes_in_the_settings_are_fatal_and_hide_no_other_line(root: Path) -> None:
     (root / "treadle.toml").write_text("[limits]\nagent = 1\n")
     found = treadle("doctor")
     assert found.code == 1
@@ -363,7 +363,7 @@ def store(root: Path) -> Path:
     return path
 
 
-def test_a_store_that_is_well(root: Path) -> None:
+def test_a_readable_store_is_shown_with_its_version(root: Path) -> None:
     db = sqlite3.connect(store(root), isolation_level=None)
     migrate(db)
     db.close()
@@ -373,7 +373,7 @@ def test_a_store_that_is_well(root: Path) -> None:
 @pytest.mark.parametrize(
     "content", [b"not a database, but long enough to look like one" * 40, b"SQLite format 3\0" + b"x" * 4000]
 )
-def test_a_store_that_is_none(root: Path, content: bytes) -> None:
+def test_a_file_that_is_no_store_is_reported_and_stays(root: Path, content: bytes) -> None:
     store(root).write_bytes(content)
     line = told()["store"]
     assert (line["state"], line["required"]) == ("missing", True)
@@ -401,7 +401,7 @@ def test_worktrees_and_locks_that_were_left_behind_are_shown(root: Path) -> None
     assert told()["worktrees"]["fix"] == "git worktree prune"
 
 
-def test_a_branch_in_the_way_of_those_of_runs(root: Path) -> None:
+def test_a_branch_in_the_way_is_reported_with_its_repair(root: Path) -> None:
     git(root, "tag", "treadle")
     assert "branches" not in told()
     git(root, "branch", "treadle")
@@ -411,7 +411,7 @@ def test_a_branch_in_the_way_of_those_of_runs(root: Path) -> None:
     assert "`git.branch_prefix`" in line["fix"]
 
 
-def test_a_test_command_whose_own_options_fail_is_found(root: Path) -> None:
+def test_a_test_command_with_failing_options_is_missing(root: Path) -> None:
     (root / "treadle.toml").write_text(f'[toolchain]\nkind = "pytest"\ntest = "{sys.executable} -m pytest"\n')
     (root / "pytest.ini").write_text("[pytest]\naddopts = --no-such-option\n")
     git(root, "add", "-A")

@@ -39,7 +39,7 @@ def sweep(begun: Outcome) -> None:
     (folder / "floor.txt").write_text("clean\n")
 
 
-def test_evidence_names_the_person_who_did_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_evidence_names_the_person_behind_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOGNAME", "alice")
     sweep(run("--level", "0"))
     assert treadle("done", "--exit", "Did", "--field", "summary=swept").code == 0
@@ -48,7 +48,7 @@ def test_evidence_names_the_person_who_did_the_work(monkeypatch: pytest.MonkeyPa
     assert [(it["who"], it["by"]) for it in found["accepted"] if it["step"] == "work"] == [("worker", "alice")]
 
 
-def test_evidence_names_everyone_who_worked_in_a_role(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_evidence_names_every_worker_of_a_role(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOGNAME", "alice")
     folder = lane(run("--level", "0"))
     (folder / "elsewhere.txt").write_text("not mine to write\n")

@@ -35,7 +35,7 @@ def refs(chores: Chores) -> str:
     return loose + (packed.read_text() if packed.exists() else "")
 
 
-def test_a_second_driver_refuses_and_says_who_drives(chores: Chores) -> None:
+def test_a_second_driver_refuses_and_names_the_first(chores: Chores) -> None:
     with chores.background(*DECIDE) as first:
         until(chores.agents, "the agent works")
         second = treadle("resume", "sweep-1")
@@ -48,7 +48,7 @@ def test_a_second_driver_refuses_and_says_who_drives(chores: Chores) -> None:
     assert len(chores.agents()) == 1
 
 
-def test_the_pause_of_a_run_that_another_process_drives_is_taken_back(chores: Chores) -> None:
+def test_resume_lifts_the_pause_of_a_run_that_another_process_drives(chores: Chores) -> None:
     with chores.background(*DECIDE) as first:
         until(chores.agents, "the agent works")
         assert treadle("pause", "sweep-1").code == 0
@@ -64,7 +64,7 @@ def test_the_pause_of_a_run_that_another_process_drives_is_taken_back(chores: Ch
     assert first.returncode == 0
 
 
-def test_an_answer_from_another_process_is_taken_up_at_once(chores: Chores) -> None:
+def test_an_answer_from_another_process_reaches_the_driver_at_once(chores: Chores) -> None:
     chores.release()
     with chores.background("run", "chore.yaml", "-p", "patient", *AGENT) as first:
         assert first.stdout
@@ -150,7 +150,7 @@ def test_done_reaches_a_driver_that_waits(chores: Chores) -> None:
         assert service.wait(timeout=20) == 0
 
 
-def test_serve_drives_what_is_there_and_what_comes_and_is_alone(chores: Chores) -> None:
+def test_serve_drives_existing_and_new_runs_and_refuses_a_second_service(chores: Chores) -> None:
     with chores.background(*DECIDE) as first:
         until(chores.agents, "the agent works")
         first.kill()

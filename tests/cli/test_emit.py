@@ -33,20 +33,20 @@ def piped(it: Desk, data: bytes) -> Outcome:
     return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
-def test_a_file(inside: Desk) -> None:
+def test_emit_takes_a_file(inside: Desk) -> None:
     inside.put("answer.json", RC)
     done = treadle("emit", "answer.json")
     assert (done.code, done.out.startswith("RC: accepted"), done.err) == (0, True, "")
     assert answer(inside) == {"exit": {"type": "RC", "message": "three"}}
 
 
-def test_standard_input(inside: Desk) -> None:
+def test_emit_takes_standard_input(inside: Desk) -> None:
     done = piped(inside, RC.encode())
     assert (done.code, done.out.startswith("RC: accepted"), done.err) == (0, True, "")
     assert answer(inside) == {"exit": {"type": "RC", "message": "three"}}
 
 
-def test_arguments(inside: Desk) -> None:
+def test_emit_takes_arguments(inside: Desk) -> None:
     assert treadle("emit", "--type", "RC", "--field", "message=three").code == 0
     assert answer(inside) == {"exit": {"type": "RC", "message": "three"}}
 
@@ -74,7 +74,7 @@ def test_an_invalid_answer_is_refused_with_its_place(inside: Desk, text: str, na
     assert list(inside.work.out.iterdir()) == []
 
 
-def test_too_much_is_not_even_read(inside: Desk) -> None:
+def test_an_answer_over_the_limit_is_refused(inside: Desk) -> None:
     done = piped(inside, b'{"exit": "' + b"x" * 5_000_000)
     assert done.code == 2
     assert "the limit is 1000000" in done.err

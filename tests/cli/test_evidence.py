@@ -36,7 +36,7 @@ def test_json_for_programs_keeps_to_its_schema() -> None:
     assert (shown.json()["schema"], shown.json()["run"], shown.json()["so_far"]) == (1, "r", False)
 
 
-def test_a_page_takes_the_place_of_an_earlier_one_and_of_nothing_else(tmp_path: Path) -> None:
+def test_a_page_replaces_an_earlier_page_and_no_other_file(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     assert treadle("evidence", "r", "--html", str(page)).out.startswith(f"{page} is written")
     written = page.read_text()
@@ -65,7 +65,7 @@ def test_a_page_can_be_piped() -> None:
         (["r", "--html", "."], "file.exists"),
     ],
 )
-def test_what_is_wrong_is_said(arguments: list[str], code: str) -> None:
+def test_bad_arguments_are_refused_with_a_code(arguments: list[str], code: str) -> None:
     refused = treadle("evidence", *arguments)
     said = refused.json()["error"]["code"] if "--json" in arguments else refused.error
     assert (refused.code, said) == (2, code)

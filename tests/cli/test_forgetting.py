@@ -20,7 +20,7 @@ def refs(kept: Kept) -> list[str]:
     return kept.git("for-each-ref", "--format=%(refname)").splitlines()
 
 
-def test_refs_go_with_their_run_and_the_result_stays_unless_it_is_to_go(kept: Kept) -> None:
+def test_refs_go_with_their_run_and_the_result_branch_only_with_branches(kept: Kept) -> None:
     assert f"git merge --squash {BRANCH}" in run().out
     assert forget("--run", "sweep-1", "--dry-run")["kept"] == [BRANCH]
     assert forget("--run", "sweep-1")["kept"] == [BRANCH]
@@ -34,14 +34,14 @@ def test_refs_go_with_their_run_and_the_result_stays_unless_it_is_to_go(kept: Ke
     assert run("--name", "mine").code == 0, "its name is free again"
 
 
-def test_a_branch_that_somebody_stands_on_stays(kept: Kept) -> None:
+def test_a_checked_out_branch_stays(kept: Kept) -> None:
     run()
     kept.git("checkout", "-q", BRANCH)
     assert forget("--run", "sweep-1", "--branches")["kept"] == [BRANCH]
     assert kept.git("rev-parse", "HEAD")
 
 
-def test_what_your_branch_has_goes_with_the_run(kept: Kept) -> None:
+def test_a_delivered_result_goes_with_its_run(kept: Kept) -> None:
     run()
     assert treadle("deliver", "sweep-1").code == 0
     assert forget("--run", "sweep-1")["kept"] == []

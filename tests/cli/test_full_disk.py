@@ -100,7 +100,7 @@ def test_a_service_tries_again_once_there_is_room(chores: Chores) -> None:
         pytest.param("command:./fills.sh", 200_000, marks=pytest.mark.soak),
     ],
 )
-def test_little_room_is_told_at_once(chores: Chores, agent: str, left: int) -> None:
+def test_a_nearly_full_disk_is_an_error_at_once(chores: Chores, agent: str, left: int) -> None:
     fill = f"head -c 9000000 /dev/zero > filler 2>/dev/null; truncate -s -{left} filler; "
     done = mounted(chores, f"{fill}{RUN} {agent} {CODE}rm filler; $T runs >/dev/null {CODE}")
     assert done.stdout.splitlines()[-2:-1] == ["code 2"], done
@@ -108,12 +108,12 @@ def test_little_room_is_told_at_once(chores: Chores, agent: str, left: int) -> N
     assert any(said in done.stderr for said in ("ake room", "no space left", "is the disk full")), done.stderr
 
 
-def test_a_disk_that_cannot_be_written_is_told_at_once(chores: Chores) -> None:
+def test_a_read_only_disk_is_an_error_at_once(chores: Chores) -> None:
     done = mounted(chores, f'mount -o remount,ro "$1"; {RUN} manual {CODE}$T serve {CODE}')
     assert done.stdout == "code 2\ncode 2\n", done
     assert done.stderr.lower().count("read-only file system") == 2
 
 
-def test_a_project_that_became_unwritable_is_told_at_once(chores: Chores) -> None:
+def test_a_project_that_became_read_only_is_an_error_at_once(chores: Chores) -> None:
     done = mounted(chores, f'{RUN} manual {CODE}mount -o remount,ro "$1"; {RUN} manual {CODE}$T serve {CODE}')
     assert [line for line in done.stdout.splitlines() if line.startswith("code")] == ["code 3", "code 2", "code 2"]

@@ -42,14 +42,14 @@ def test_runs_that_ended_long_ago_go(here: Path) -> None:
     assert treadle("replay", "young").code == 0
 
 
-def test_young_ones_stay_unless_they_are_named(here: Path) -> None:
+def test_young_runs_stay_unless_they_are_named(here: Path) -> None:
     assert treadle("gc", "--json").json()["forgotten"]["freed"]["runs"] == []
     assert (ids(), folders(here)) == (["young", "old"], ["old"])
     assert treadle("gc", "--run", "old", "--json").json()["forgotten"]["freed"]["runs"] == ["old"]
     assert ids() == ["young"]
 
 
-def test_a_dry_run_removes_nothing(here: Path) -> None:
+def test_a_dry_run_removes_no_run(here: Path) -> None:
     outcome = treadle("gc", "--run", "old", "--dry-run", "--json").json()
     assert (outcome["dry_run"], outcome["forgotten"]["freed"]["runs"]) == (True, ["old"])
     assert (ids(), folders(here)) == (["young", "old"], ["old"])
@@ -69,7 +69,7 @@ def test_an_age_is_a_number_and_a_unit(age: str) -> None:
     assert (outcome.code, outcome.error) == (2, "usage.value")
 
 
-def test_without_runs_there_is_nothing_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gc_without_runs_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / ".treadle").mkdir()
     monkeypatch.chdir(tmp_path)
     assert "no runs yet" in treadle("gc").err

@@ -47,7 +47,7 @@ def test_a_program_gets_the_error_as_a_document(
 
 
 @pytest.mark.parametrize(("arguments", "asked"), [(["say", "--", "--json"], False), (["say", "--json", "--"], True)])
-def test_a_word_behind_two_dashes_is_no_option(
+def test_json_behind_two_dashes_is_no_option(
     arguments: list[str], asked: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["treadle", *arguments])
@@ -62,7 +62,7 @@ def test_findings_stand_below_the_message(capsys: pytest.CaptureFixture[str]) ->
     )
 
 
-def test_an_interrupt() -> None:
+def test_an_interrupt_exits_with_130() -> None:
     assert guard(raising(KeyboardInterrupt())) == 130
 
 
@@ -89,7 +89,7 @@ def test_an_exit_code_passes_through() -> None:
         guard(raising(SystemExit(3)))
 
 
-def test_a_reader_that_goes_away_is_met_with_silence() -> None:
+def test_a_broken_pipe_is_silent() -> None:
     script = "import sys; from treadle.cli.guard import guard; sys.exit(guard(lambda: print('x' * 1_000_000)))"
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
@@ -105,7 +105,7 @@ def test_a_port_error_says_whether_to_try_again() -> None:
 
 
 @pytest.mark.parametrize("arguments", [["foo"], ["protocol", "show", "nope"], ["demo", "--faults", "2"]])
-def test_an_error_that_nobody_can_be_told_is_no_bug(arguments: list[str]) -> None:
+def test_an_error_with_an_unwritable_stderr_is_no_bug(arguments: list[str]) -> None:
     command = [sys.executable, "-m", "treadle", *arguments]
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=full, text=True, timeout=60, check=False)
@@ -121,7 +121,7 @@ def test_an_error_acts_on_no_terminal(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 @pytest.mark.parametrize("arguments", [[], ["--version"], ["protocol", "draw", "v3"]])
-def test_an_output_that_takes_nothing_is_no_bug(arguments: list[str]) -> None:
+def test_an_unwritable_stdout_is_no_bug(arguments: list[str]) -> None:
     command = [sys.executable, "-m", "treadle", *arguments]
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
@@ -132,7 +132,7 @@ def test_an_output_that_takes_nothing_is_no_bug(arguments: list[str]) -> None:
 
 
 @pytest.mark.parametrize("others", [{}, {"PYTHONUTF8": "1"}, {"PYTHONUTF8": "0", "LC_ALL": "C"}])
-def test_an_output_that_cannot_say_it_gets_advice_that_helps(others: dict[str, str]) -> None:
+def test_an_unencodable_output_gets_working_advice(others: dict[str, str]) -> None:
     def said(encoding: str) -> "subprocess.CompletedProcess[bytes]":
         env = {**os.environ, **others, "PYTHONIOENCODING": encoding}
         code = "import sys; from treadle.cli.guard import guard; sys.exit(guard(lambda: print(chr(0x2500))))"

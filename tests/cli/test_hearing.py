@@ -86,7 +86,7 @@ def test_a_bot_answers_and_the_service_goes_on(chores: Chores, bot: Bot) -> None
     assert done["project"] == chores.root.name
 
 
-def test_nobody_without_the_token_is_heard(bot: Bot) -> None:
+def test_a_request_without_the_token_is_refused(bot: Bot) -> None:
     abort = json.dumps({"text": "abort everything"}).encode()
     for token in ("", "0" * 32, bot.token[:-1], f"{bot.token}0", "ü"):
         status, why = bot.posts(abort, token.encode().decode("latin-1"))
@@ -106,7 +106,7 @@ def test_nobody_without_the_token_is_heard(bot: Bot) -> None:
         (b'{"text": "' + b"x" * LARGEST + b'"}', 413),
     ],
 )
-def test_what_is_no_sentence_is_refused(body: bytes, status: int) -> None:
+def test_a_malformed_request_is_refused(body: bytes, status: int) -> None:
     sent: list[Message] = []
 
     async def receive() -> Message:
@@ -152,7 +152,7 @@ def test_the_address_stays_and_may_be_another_one(chores: Chores) -> None:
         (BEGUN, b"HTTP/1.1 408"),
     ],
 )
-def test_who_never_comes_to_an_end_is_hung_up_on(tmp_path: Path, sent: bytes, answered: bytes) -> None:
+def test_a_client_that_never_finishes_is_disconnected(tmp_path: Path, sent: bytes, answered: bytes) -> None:
     async def story() -> bytes:
         listening = Listening(ChatWebhook(Project(tmp_path), TOKEN, patience=0.05), patience=0.1)
         door = bind_socket("127.0.0.1", 0)

@@ -56,7 +56,7 @@ def _log(root: Path) -> str:
         return treadle("log", "sweep-1").out
 
 
-def test_work_that_is_well_ends_and_the_run_goes_on(agent: Agent) -> None:
+def test_accepted_work_lets_the_agent_stop_and_the_run_go_on(agent: Agent) -> None:
     agent.writes("swept/floor.txt", "clean\n")
     agent.writes(".ai/executor-result", DID)
     told = message(agent.ends())
@@ -99,7 +99,7 @@ def test_refused_work_may_not_end_and_the_agent_reads_why(agent: Agent) -> None:
     assert "attempt" in Path(prompt).read_text()
 
 
-def test_it_goes_on_and_is_accepted_then(agent: Agent) -> None:
+def test_a_corrected_answer_is_accepted(agent: Agent) -> None:
     agent.writes("elsewhere.txt", "not mine to write\n")
     agent.writes(".ai/executor-result", DID)
     agent.ends()
@@ -109,7 +109,7 @@ def test_it_goes_on_and_is_accepted_then(agent: Agent) -> None:
     assert [text for text in ("(attempt 2)", "accepted: Did") if text not in told] == []
 
 
-def test_nobody_is_held_up_twice_and_the_person_is_told(agent: Agent) -> None:
+def test_a_second_stop_passes_and_tells_the_person_about_the_refusal(agent: Agent) -> None:
     agent.writes(".ai/executor-result", DID)
     agent.writes("elsewhere.txt", "not mine to write\n")
     told = message(agent.ends(again=True))
@@ -173,18 +173,18 @@ def test_a_helper_of_an_agent_may_end_without_an_answer(idler: Agent) -> None:
     assert idler.ends("SubagentStop").code == GOES_ON
 
 
-def test_other_moments_are_nobodys_business(idler: Agent) -> None:
+def test_other_hook_events_are_ignored(idler: Agent) -> None:
     for event in ("SessionStart", "PreToolUse", "", "Nonsense", "TaskCompleted", "TeammateIdle"):
         assert idler.ends(event) == Outcome(0, "", "")
 
 
-def test_an_agent_that_has_nothing_to_do_with_a_run_is_left_alone(idler: Agent, tmp_path: Path) -> None:
+def test_an_agent_outside_of_any_run_is_left_alone(idler: Agent, tmp_path: Path) -> None:
     for folder in (Path.cwd(), tmp_path, tmp_path / "gone"):
         idler.folder = folder
         assert idler.ends() == Outcome(0, "", "")
 
 
-def test_one_in_the_checkout_belongs_to_the_step_that_its_conversation_names(agent: Agent, kept: Kept) -> None:
+def test_an_agent_in_the_checkout_belongs_to_the_step_that_its_transcript_names(agent: Agent, kept: Kept) -> None:
     lane = agent.folder
     agent.record.write_text(json.dumps({"text": f"work in {lane}, then stop"}))
     agent.writes("swept/floor.txt", "clean\n")
@@ -193,7 +193,7 @@ def test_one_in_the_checkout_belongs_to_the_step_that_its_conversation_names(age
     assert "is accepted: Did" in message(agent.ends())
 
 
-def test_one_in_the_checkout_owes_an_answer_if_it_was_given_the_prompt(idler: Agent) -> None:
+def test_an_agent_in_the_checkout_owes_an_answer_once_it_has_read_the_prompt(idler: Agent) -> None:
     folder, idler.folder = idler.folder, Path.cwd()
     idler.record.write_text(json.dumps({"text": f"look at {folder}"}))
     assert idler.ends() == Outcome(0, "", "")
@@ -202,7 +202,7 @@ def test_one_in_the_checkout_owes_an_answer_if_it_was_given_the_prompt(idler: Ag
     assert idler.ends().code == GOES_ON
 
 
-def test_a_session_from_before_the_step_owes_nothing(idler: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_session_from_before_the_step_owes_no_answer(idler: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
     early = Agent(idler.folder, monkeypatch, began=time.time() - 3600)
     assert early.ends() == Outcome(0, "", "")
     about_another = json.dumps({"exit": {"type": "Stuck", "why": "of the step before"}})
@@ -219,20 +219,20 @@ def test_an_agent_that_has_answered_by_itself_may_end(agent: Agent) -> None:
     assert agent.ends() == Outcome(0, "", "")
 
 
-def test_an_agent_of_treadles_own_is_none_of_its_business(idler: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_hook_ignores_agents_that_treadle_started(idler: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TREADLE_ACT", "root:work#1.1")
     assert idler.ends() == Outcome(0, "", "")
 
 
 @pytest.mark.parametrize("data", [b"", b"\xff", b"[1]", b"{" * 9999, b'{"cwd": 5}', b'{"cwd": "/\\u0000"}'])
-def test_whatever_comes_nobody_is_held_up(data: bytes, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_malformed_input_never_blocks_the_agent(data: bytes, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     found = said(data, monkeypatch)
     assert found.code in (0, 1)
     assert "Traceback" not in found.err
 
 
-def test_a_store_that_cannot_be_read_holds_nobody_up(agent: Agent, kept: Kept) -> None:
+def test_an_unreadable_store_does_not_block_the_agent(agent: Agent, kept: Kept) -> None:
     (kept.root / ".treadle" / "local" / "store.db").write_bytes(b"broken" * 1000)
     found = agent.ends()
     assert found.code == 1
@@ -240,7 +240,7 @@ def test_a_store_that_cannot_be_read_holds_nobody_up(agent: Agent, kept: Kept) -
     assert found.err.startswith("treadle: ")
 
 
-def test_without_runs_it_says_nothing(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_runs_the_hook_is_silent(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
     told = {"cwd": str(kept.root), "hook_event_name": "Stop"}
     assert said(json.dumps(told).encode(), monkeypatch) == Outcome(0, "", "")
 
@@ -250,7 +250,7 @@ def test_the_help_names_the_option_for_old_handovers() -> None:
 
 
 @pytest.mark.soak
-def test_the_driver_of_the_run_takes_the_work_up(agent: Agent, kept: Kept) -> None:
+def test_the_running_driver_judges_the_work(agent: Agent, kept: Kept) -> None:
     with kept.background("serve") as server:
         assert server.stdout is not None
         assert server.stdout.readline().startswith("serving ")
@@ -288,7 +288,7 @@ def test_two_calls_at_once_hand_in_once(agent: Agent, kept: Kept) -> None:
     assert "Finished" in log
 
 
-def test_a_kind_of_an_exit_is_told_by_the_name_that_people_know(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_variant_of_an_exit_is_shown_by_its_familiar_name(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
     kinds = KEPT.replace("Did", "Did_well").replace("Did_well: {summary", "Did_well: {also: [Did], summary")
     kept.add("kept", kinds)
     agent = Agent(lane(run("--level", "0")), monkeypatch)

@@ -23,7 +23,7 @@ def project(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> Kept:
     return kept
 
 
-def test_in_out_and_shown(project: Kept) -> None:
+def test_the_hook_is_installed_shown_and_removed(project: Kept) -> None:
     file = project.root / ".claude" / "settings.json"
     shown = treadle("hook", "install", "--dry-run")
     assert f"would change {file}" in shown.out
@@ -86,7 +86,7 @@ def test_settings_that_cannot_be_read_are_left_alone(project: Kept) -> None:
     assert lines["hook claude"]["code"] == "hook.settings"
 
 
-def test_settings_with_comments_are_left_alone_and_the_error_shows_what_to_add_by_hand(project: Kept) -> None:
+def test_settings_with_comments_stay_and_the_error_shows_the_lines_to_add_by_hand(project: Kept) -> None:
     file = project.root / ".claude" / "settings.json"
     file.parent.mkdir()
     text = '{\n  // the large one\n  "model": "opus"\n}\n'

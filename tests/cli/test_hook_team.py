@@ -44,7 +44,7 @@ def test_a_task_is_not_completed_before_the_projects_own_check_succeeds(
     assert agent.ends("TeammateIdle", teammate_name="cyd") == Outcome(0, "", "")
 
 
-def test_the_tasks_of_a_wave_that_nobody_has_finished(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_idle_teammate_gets_the_unfinished_tasks_of_its_wave(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
     kept.add("team", TEAM)
     treadle("run", "chores.yaml", "-p", "team", "--level", "0")
     first, second = [Path(work["lane"]) for work in status("all")["yours"]]

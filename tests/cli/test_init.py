@@ -40,7 +40,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return place
 
 
-def test_it_says_what_it_found_and_writes_settings_that_load(root: Path) -> None:
+def test_init_prints_the_detected_toolchain_and_writes_settings_that_load(root: Path) -> None:
     git(root, "init", "-q")
     found = treadle("init")
     assert (found.code, found.err) == (0, "")
@@ -58,7 +58,7 @@ def test_it_says_what_it_found_and_writes_settings_that_load(root: Path) -> None
     assert git(root, "status", "--porcelain") == "?? tests/\n?? treadle.toml\n"
 
 
-def test_the_root_of_the_repository_is_found(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_init_in_a_subfolder_writes_to_the_root_of_the_repository(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     git(root, "init", "-q")
     monkeypatch.chdir(root / "tests")
     assert treadle("init").code == 0
@@ -66,7 +66,7 @@ def test_the_root_of_the_repository_is_found(root: Path, monkeypatch: pytest.Mon
     assert not (root / "tests" / "treadle.toml").exists()
 
 
-def test_it_never_writes_over_a_file(root: Path) -> None:
+def test_init_never_overwrites_a_file(root: Path) -> None:
     git(root, "init", "-q")
     (root / "treadle.toml").write_text("# mine\n")
     found = treadle("init", "--yes", "--protocol", "v3")
@@ -77,7 +77,7 @@ def test_it_never_writes_over_a_file(root: Path) -> None:
     assert (root / "treadle.toml").read_text() == "# mine\n"
 
 
-def test_settings_that_differ_from_what_was_detected_are_shown(root: Path) -> None:
+def test_settings_that_differ_from_the_detected_ones_are_shown(root: Path) -> None:
     (root / "treadle.toml").write_text('[toolchain]\ntest = "make check"\n')
     found = treadle("init").out
     differ = [re.findall(r"`(.+?)`", line) for line in found.splitlines() if ", where `" in line]
@@ -102,18 +102,18 @@ def test_settings_that_runs_need_are_named(root: Path, protocol: tuple[str, ...]
     assert ('set `toolchain.kind` to "pytest", "gotest" or "junit"' in found.out) == kind
 
 
-def test_a_default_protocol_that_is_not_there_stops_nothing(root: Path) -> None:
+def test_a_missing_default_protocol_does_not_stop_init(root: Path) -> None:
     (root / "treadle.toml").write_text('[protocol]\ndefault = "mine"\n')
     assert treadle("init").code == 0
 
 
-def test_a_link_to_nowhere_is_a_file_that_is_there(root: Path) -> None:
+def test_a_dangling_link_counts_as_an_existing_file(root: Path) -> None:
     (root / "treadle.toml").symlink_to(root.parent / "outside.toml")
     assert "left as it is" in treadle("init").out
     assert not (root.parent / "outside.toml").exists()
 
 
-def test_a_dry_run_changes_nothing(root: Path) -> None:
+def test_a_dry_run_changes_no_file(root: Path) -> None:
     before = sorted(root.rglob("*"))
     found = treadle("init", "--dry-run", "--yes", "--protocol", "fractal")
     assert found.code == 0
@@ -124,7 +124,7 @@ def test_a_dry_run_changes_nothing(root: Path) -> None:
     assert sorted(root.rglob("*")) == before
 
 
-def test_init_makes_a_repository_only_if_told(root: Path) -> None:
+def test_init_makes_a_repository_only_with_yes(root: Path) -> None:
     assert treadle("init").lacks("`git init`", "`git add`", "`git commit`") == []
     assert not (root / ".git").exists()
     found = treadle("init", "--yes")
@@ -149,7 +149,7 @@ def test_a_person_at_a_terminal_is_asked(root: Path, answers: bytes, log: str) -
     assert not log or git(root, "log", "--format=%s") == log
 
 
-def test_the_first_commit_takes_nothing_that_somebody_has_staged(root: Path) -> None:
+def test_the_first_commit_leaves_staged_files_out(root: Path) -> None:
     git(root, "init", "-q")
     (root / "staged").touch()
     git(root, "add", "staged")
@@ -166,7 +166,9 @@ def test_a_repository_with_commits_gets_no_commit_from_us(root: Path) -> None:
     assert git(root, "log", "--format=%s") == "first\n"
 
 
-def test_git_without_a_name_is_told_how_to_get_one(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_git_without_a_user_name_is_refused_with_the_command_that_sets_it(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"):
         monkeypatch.delenv(name)
     monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
@@ -184,7 +186,7 @@ def test_agents_that_are_installed_are_named_and_not_started(root: Path) -> None
     assert load_settings(Project(root), {"HOME": "/nowhere"}).config().agents == {"default": "codex"}
 
 
-def test_of_several_agents_the_first_is_taken_and_all_are_named(root: Path) -> None:
+def test_of_several_agents_the_first_is_the_default_and_all_are_named(root: Path) -> None:
     for name in ("opencode", "claude", "gemini"):
         fake_agent(root.parent / "bin", name)
     assert "Agents    claude, gemini, opencode\n" in treadle("init").out
@@ -226,7 +228,7 @@ def test_a_protocols_files_do_not_go_through_a_link(root: Path) -> None:
     assert not (root / "treadle.toml").exists()
 
 
-def test_all_or_nothing(root: Path) -> None:
+def test_an_unwritable_file_stops_init_before_it_writes_any(root: Path) -> None:
     git(root, "init", "-q")
     assert treadle("protocol", "new", "mine").code == 0
     files = root / ".treadle" / "protocols" / "mine" / "project"
@@ -237,16 +239,14 @@ def test_all_or_nothing(root: Path) -> None:
     assert not (root / "treadle.toml").exists()
 
 
-def test_an_unknown_protocol_is_refused_before_anything_is_written(root: Path) -> None:
+def test_an_unknown_protocol_is_refused_before_init_writes(root: Path) -> None:
     found = treadle("init", "--protocol", "waterfal")
     assert (found.code, found.out, found.error, found.lacks("'waterfall'")) == (2, "", "protocol.unknown", [])
     assert not (root / "treadle.toml").exists()
 
 
 @pytest.mark.parametrize("inside", [".", "objects"])
-def test_where_git_keeps_its_own_files_nothing_is_written(
-    root: Path, inside: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_init_in_a_bare_repository_is_refused(root: Path, inside: str, monkeypatch: pytest.MonkeyPatch) -> None:
     git(root, "init", "-q", "--bare", "bare.git")
     monkeypatch.chdir(root / "bare.git" / inside)
     found = treadle("init", "--yes")
@@ -284,7 +284,7 @@ def test_a_project_of_the_agentic_coding_protocol(root: Path) -> None:
     assert again.out.count("is already there: left as it is") == len(BOOTSTRAP) + 2
 
 
-def test_a_project_that_has_its_files_already_finds_nothing_strange(root: Path) -> None:
+def test_a_project_with_valid_files_of_its_own_gets_no_remarks(root: Path) -> None:
     git(root, "init", "-q")
     own = {
         ".ai/STATE.json": '{"project":"cart","story":"US-005","step":"impl","attempt":2,"max_attempts":5,'
@@ -323,7 +323,7 @@ def test_a_project_that_has_its_files_already_finds_nothing_strange(root: Path) 
         (".ai/HANDOFF.md", "---\nfiles:\n\t- a\n---\n", "  line 3 of its front matter has a tab"),
     ],
 )
-def test_what_is_wrong_with_files_that_are_there_is_told(root: Path, name: str, text: str, told: str) -> None:
+def test_faults_in_existing_files_are_shown_and_the_files_stay(root: Path, name: str, text: str, told: str) -> None:
     (root / name).parent.mkdir()
     (root / name).write_text(text)
     found = treadle("init", "--protocol", "waterfall", "--dry-run")
@@ -333,7 +333,7 @@ def test_what_is_wrong_with_files_that_are_there_is_told(root: Path, name: str, 
     assert sorted(path.name for path in root.iterdir()) == [".ai", "tests"]
 
 
-def test_generated_files_that_git_ignores_are_found(root: Path) -> None:
+def test_generated_files_that_git_ignores_are_detected(root: Path) -> None:
     (root / ".gitignore").write_text("_version.py\n*.mo\n")
     (root / "pyproject.toml").write_text('[tool.setuptools_scm]\nversion_file = "src/pkg/_version.py"\n')
     (root / "src" / "pkg").mkdir(parents=True)

@@ -9,7 +9,7 @@ pytestmark = pytest.mark.usefixtures("kept")
 
 
 @pytest.mark.parametrize("agent", ["command:/does/not/exist x", "worker=command:nowhere-at-all"])
-def test_a_program_that_is_missing_is_found_before_anything_is_written(kept: Kept, agent: str) -> None:
+def test_a_missing_program_is_refused_before_the_store_exists(kept: Kept, agent: str) -> None:
     result = run(agent=agent)
     assert (result.code, result.error) == (2, "agent.missing")
     assert not (kept.root / ".treadle/local/store.db").exists()
@@ -24,7 +24,7 @@ def test_changes_that_agents_will_not_see_are_mentioned(kept: Kept) -> None:
     assert ": swept/\n" in err
 
 
-def test_a_branch_in_the_way_of_those_of_runs_is_named_before_anything_is_written(kept: Kept) -> None:
+def test_a_branch_in_the_way_is_refused_before_the_store_exists(kept: Kept) -> None:
     kept.git("branch", "treadle")
     result = run()
     assert (result.code, result.error) == (2, "git.ref_taken")

@@ -93,13 +93,13 @@ def test_each_command_shows_where_a_story_stands_before_any_run() -> None:
         assert f"{STANDS}: `treadle run SPEC` {HOW}; {alone}" in result.out + result.err, words
 
 
-def test_what_treadle_has_written_itself_is_no_story_in_the_middle(root: Path) -> None:
+def test_files_that_treadle_wrote_are_no_unfinished_story(root: Path) -> None:
     (root / STATE).unlink()
     treadle("init", "--protocol", "waterfall")
     assert "stands at" not in treadle().out
 
 
-def test_documents_that_are_right_are_taken_over_as_they_are(root: Path) -> None:
+def test_valid_documents_are_accepted_as_they_are(root: Path) -> None:
     said = _run("backlog.yaml")
     assert f"{STANDS}; this run {HOW}; `--only US-5:impl` does the step where it stands\n" in said
     assert "committed" not in said
@@ -112,11 +112,11 @@ def test_documents_that_are_right_are_taken_over_as_they_are(root: Path) -> None
 
 @pytest.mark.usefixtures("root")
 @pytest.mark.parametrize(("spec", "only"), [("other.yaml", ""), ("backlog.yaml", "US-5:sdd-delta")])
-def test_nothing_is_said_where_no_run_begins_the_story_anew(spec: str, only: str) -> None:
+def test_no_note_appears_unless_the_run_begins_the_story_anew(spec: str, only: str) -> None:
     assert _prepared(spec, only).notes == []
 
 
-def test_that_its_own_files_are_not_committed_is_nothing_to_warn_of(root: Path) -> None:
+def test_treadles_own_uncommitted_files_give_no_warning(root: Path) -> None:
     made = _prepared("other.yaml").made
     write(root, {HANDOFF: "mine\n", ".ai/states/US-5.json": "{}", ".ai/handoff/US-5.md": "mine\n"})
     assert describe_uncommitted(root, [], made) == ""

@@ -59,7 +59,7 @@ def objects(root: Path) -> bytes:
     return subprocess.run(words, cwd=root, check=True, capture_output=True).stdout
 
 
-def test_it_is_in_no_file_no_commit_and_no_page(root: Path) -> None:
+def test_a_lent_key_is_in_no_file_no_commit_and_no_page(root: Path) -> None:
     passing = ("--set", 'environment.pass=["SERVICE_KEY", "ANTHROPIC_CUSTOM_HEADERS", "HTTPS_PROXY"]')
     result = treadle("run", "spec.yaml", "-p", "bugfix", "--agent", "command:./agents/agent", *passing)
     assert result.code == 0, result

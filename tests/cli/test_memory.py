@@ -26,7 +26,7 @@ def memory_of(here: Path) -> Path:
     return here / ".treadle" / "local" / "memory.db"
 
 
-def test_in_and_out(here: Path) -> None:
+def test_entities_are_imported_and_exported(here: Path) -> None:
     (here / "in.jsonl").write_text(LINES + "\n")
     assert treadle("memory", "import", "in.jsonl").out == "imported 1 entities and 1 relations\n"
     again = treadle("memory", "import", "in.jsonl")
@@ -37,19 +37,19 @@ def test_in_and_out(here: Path) -> None:
     assert treadle("memory", "export", "out.jsonl").error == "file.exists"
 
 
-def test_a_wrong_line_imports_nothing(here: Path) -> None:
+def test_a_malformed_line_imports_no_line(here: Path) -> None:
     (here / "in.jsonl").write_text(LINES + '\n{"type":"entity","name":1}')
     outcome = treadle("memory", "import", "in.jsonl")
     assert (outcome.code, outcome.error, outcome.lacks("in.jsonl:3: ", " at name")) == (2, "memory.import", [])
     assert not memory_of(here).exists()
 
 
-def test_nothing_is_made_only_to_be_read(here: Path) -> None:
+def test_reading_creates_no_memory(here: Path) -> None:
     assert (treadle("memory", "export").out, treadle("memory", "sessions").out) == ("", "")
     assert not (here / ".treadle").exists()
 
 
-def test_dialogues(here: Path) -> None:
+def test_sessions_are_listed_and_exported(here: Path) -> None:
     memory_of(here).parent.mkdir(parents=True)
     with closing(Memory(memory_of(here))) as memory:
         seat = Seat(run="r1", session="PLAN_r1", act="a", step="s", agent="QA")

@@ -70,7 +70,7 @@ def test_a_document_is_shown_as_it_stands(here: Project, word: str) -> None:
     assert "> One module." in found.out
 
 
-def test_sections(here: Project) -> None:
+def test_one_section_of_a_document_is_shown(here: Project) -> None:
     here.designs(DESIGN)
     state = treadle("memory", "show", "σ₄:R1").out
     assert state.startswith("## R1 State\n")
@@ -103,7 +103,7 @@ def test_documents_that_agents_have_committed(here: Project) -> None:
     assert "[↗️σ₂:R1]" in fault["message"]
 
 
-def test_for_programs(here: Project) -> None:
+def test_show_and_check_print_json(here: Project) -> None:
     here.designs(DESIGN)
     found = treadle("memory", "show", "σ₃", "--json").json()
     assert (found["schema"], found["run"]) == (1, "one")
@@ -126,7 +126,7 @@ def test_references_are_checked(here: Project) -> None:
     assert treadle("memory", "check").out == "one: nothing is wrong\n"
 
 
-def test_references_that_lead_nowhere_are_findings(here: Project) -> None:
+def test_dead_references_are_findings(here: Project) -> None:
     here.designs({**DESIGN, "tech_stack": "# Technology\nSee [↗️σ₂:R7], [↗️σ9:R1].\n"})
     found = treadle("memory", "check")
     assert found.code == 1
@@ -140,7 +140,7 @@ def test_references_that_lead_nowhere_are_findings(here: Project) -> None:
     ] * 2
 
 
-def test_a_file_that_somebody_changed_is_a_finding(here: Project) -> None:
+def test_a_changed_file_is_a_finding(here: Project) -> None:
     here.files("one").show(load("riper"))
     assert treadle("memory", "check").code == 0
     path = here.root / "memory-bank/activeContext.md"

@@ -46,7 +46,7 @@ def say_hello(url: str) -> str:
         return str(json.load(answer)["content"][0]["text"])
 
 
-def test_it_says_where_it_is_and_what_it_is_asked_and_ends_when_its_input_closes(scripts: Path) -> None:
+def test_it_prints_its_address_and_each_request_and_ends_when_its_input_closes(scripts: Path) -> None:
     with started(str(scripts), "--json") as process:
         welcome = line(process)
         assert welcome == {
@@ -65,7 +65,7 @@ def test_it_says_where_it_is_and_what_it_is_asked_and_ends_when_its_input_closes
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_it_ends_on_a_signal(scripts: Path, number: int) -> None:
+def test_the_server_ends_on_a_signal(scripts: Path, number: int) -> None:
     with started(str(scripts)) as process:
         assert process.stdout is not None
         url = process.stdout.readline().split()[5].rstrip(";")
@@ -76,7 +76,7 @@ def test_it_ends_on_a_signal(scripts: Path, number: int) -> None:
         assert process.wait(timeout=10) == 0
 
 
-def test_a_script_with_a_mistake_is_refused_and_nothing_is_served(tmp_path: Path) -> None:
+def test_a_script_with_a_mistake_stops_the_server(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.yaml"
     wrong.write_text("scripts: {a: [sya: x]}\n")
     outcome = treadle("model-server", str(wrong))

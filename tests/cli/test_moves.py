@@ -20,7 +20,7 @@ def start(chores: Chores, *arguments: str) -> None:
     assert (chores.root / ".treadle/local/store.db").exists()
 
 
-def test_of_several_questions_the_one_that_is_meant_is_answered(chores: Chores) -> None:
+def test_of_several_questions_the_named_one_is_answered(chores: Chores) -> None:
     start(chores)
     either = treadle("answer", "all", "accept")
     assert (either.code, either.error) == (2, "answer.ambiguous")
@@ -30,7 +30,7 @@ def test_of_several_questions_the_one_that_is_meant_is_answered(chores: Chores) 
     assert (other.code, status("all")["outcome"]) == (0, "Finished")
 
 
-def test_a_question_is_named_by_its_step_wherever_that_was_entered_from(chores: Chores) -> None:
+def test_a_question_is_named_by_its_step_even_if_it_was_entered_from_another(chores: Chores) -> None:
     chores.add("fan", FAN.replace("retry: work", 'retry: "@back"'))
     start(chores)
     assert "root/floor:confirm@work accept" in treadle("status").out
@@ -57,7 +57,7 @@ WRONG = [
 ]
 
 
-def test_a_refused_command_changes_nothing(chores: Chores) -> None:
+def test_a_refused_command_leaves_the_questions_open(chores: Chores) -> None:
     start(chores)
     for command, code, named in WRONG:
         result = treadle(*command.split())
@@ -104,7 +104,7 @@ def test_a_part_of_a_run_is_aborted_or_paused_alone(chores: Chores) -> None:
     assert status("all")["outcome"] == "Failed"
 
 
-def test_all_runs_that_nobody_drives_are_resumed_together(chores: Chores) -> None:
+def test_resume_takes_up_all_runs_without_a_driver(chores: Chores) -> None:
     start(chores, "--level", "1")
     start(chores, "--level", "1")
     treadle("go", "all", "work", "--at", "root/floor")
@@ -142,7 +142,7 @@ def test_a_run_that_has_ended_stays_as_it_is(chores: Chores) -> None:
         assert (result.code, result.error, "Aborted" in result.err) == (2, "run.ended", True), command
 
 
-def test_a_choice_whose_note_is_the_answer_is_refused_without_one(chores: Chores) -> None:
+def test_a_choice_that_needs_a_note_is_refused_without_one(chores: Chores) -> None:
     path = chores.root / ".treadle/protocols/ask/protocol.yaml"
     path.write_text(
         path.read_text().replace("        choices: {accept", "        notes: [retry]\n        choices: {accept")

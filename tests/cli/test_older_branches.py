@@ -41,7 +41,7 @@ def test_a_run_of_an_older_version_is_resumed(kept: Kept, asked: str) -> None:
     assert kept.git("show", "treadle/it/result:swept/floor.txt") == "clean"
 
 
-def test_the_next_run_moves_what_earlier_ones_left(kept: Kept, asked: str) -> None:
+def test_the_next_run_moves_the_older_branches_of_earlier_ones(kept: Kept, asked: str) -> None:
     run("--name", "first")
     make_older(kept, "first")
     run("--name", "second")
@@ -50,7 +50,7 @@ def test_the_next_run_moves_what_earlier_ones_left(kept: Kept, asked: str) -> No
     assert treadle("status", "first").code == 0
 
 
-def test_an_older_result_is_found_before_anything_moves(kept: Kept, tmp_path: Path) -> None:
+def test_an_older_result_is_delivered_before_its_branches_move(kept: Kept, tmp_path: Path) -> None:
     run("--name", "first")
     make_older(kept, "first")
     kept.git("branch", "-q", "-D", "treadle/first/result")

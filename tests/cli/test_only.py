@@ -91,7 +91,7 @@ def test_the_first_documents_need_no_spec(root: Path) -> None:
 
 
 @pytest.mark.soak
-def test_a_test_that_is_missing_for_what_works_is_added(root: Path) -> None:
+def test_a_supplementary_test_of_working_code_is_added(root: Path) -> None:
     done = run("backlog.yaml", "--only", "test:supplements", "--name", "more")
     assert done.code == 0, done.out + done.err
     assert changed(root, "more") == ["tests/test_total_integration.py"]
@@ -168,7 +168,7 @@ def agents(root: Path, **turns: dict[str, Any]) -> None:
 
 
 @pytest.mark.soak
-def test_a_missing_test_of_what_works_is_added_to_a_story(root: Path) -> None:
+def test_a_missing_test_of_working_code_is_added_to_a_story(root: Path) -> None:
     committed(root, {"docs/bdd/US-1.md": MORE, TESTS: manifest(**OLD)})
     new = {"tests/test_summed.py": SUMMED, TESTS: manifest(**OLD, test_summed="a basket is counted")}
     agents(root, scaffold={"write": new})
@@ -178,7 +178,7 @@ def test_a_missing_test_of_what_works_is_added_to_a_story(root: Path) -> None:
 
 
 @pytest.mark.soak
-def test_a_test_that_notices_nothing_is_not_added(root: Path) -> None:
+def test_a_vacuous_test_is_not_added(root: Path) -> None:
     committed(root, {"docs/bdd/US-1.md": MORE, TESTS: manifest(**OLD)})
     idle = "def test_idle():\n    assert sum([1, 1]) == 2\n"
     agents(
@@ -247,7 +247,7 @@ def test_a_story_is_made_step_by_step(root: Path) -> None:
 
 
 @pytest.mark.soak
-def test_who_leaves_the_tests_of_the_story_red_has_not_implemented_it(root: Path) -> None:
+def test_an_implementation_that_leaves_the_storys_tests_red_is_refused(root: Path) -> None:
     files = {"docs/bdd/US-1.md": MORE, "src/cart.py": CODE + SKELETON, "tests/test_counted.py": COUNTED}
     committed(root, {**files, TESTS: manifest(**OLD, test_counted="a basket is counted")})
     agents(root, impl={"write": {"src/cart.py": CODE + SKELETON + "\n"}})
@@ -280,7 +280,7 @@ def test_who_leaves_the_tests_of_the_story_red_has_not_implemented_it(root: Path
         (["--only", "../bootstrap"], "waterfall needs a SPEC"),
     ],
 )
-def test_what_cannot_be_done_is_told_before_anything_begins(root: Path, words: list[str], said: str) -> None:
+def test_a_step_with_missing_inputs_is_refused_before_the_run_begins(root: Path, words: list[str], said: str) -> None:
     done = run(*words)
     assert done.code == 2
     assert said in done.err

@@ -53,7 +53,7 @@ def committed(root: Path, *names: str) -> None:
     git(root, "commit", "-q", "-m", "more")
 
 
-def test_a_project_begins_with_its_documents_before_anybody_knows_how_it_is_tested(new: Path) -> None:
+def test_a_project_writes_its_first_documents_without_a_test_command(new: Path) -> None:
     begun = treadle("run", "--only", "bootstrap", "--level", "0", "--name", "by-hand")
     assert begun.code == 3, begun.err
     assert treadle("abort", "by-hand").code == 0
@@ -64,7 +64,7 @@ def test_a_project_begins_with_its_documents_before_anybody_knows_how_it_is_test
 
 
 @pytest.mark.soak
-def test_a_story_is_specified_before_anybody_knows_how_it_is_tested(new: Path) -> None:
+def test_a_story_is_specified_without_a_test_command(new: Path) -> None:
     for step in ("bdd", "sdd-delta", "contract"):
         done = run("backlog.yaml", "--only", f"US-1:{step}", "--name", step)
         assert done.code == 0, step + done.out + done.err
@@ -96,7 +96,7 @@ def test_a_step_that_needs_tests_is_refused_before_it_begins(new: Path, only: st
     assert git(new, "for-each-ref", "refs/heads/treadle", "refs/treadle") == ""
 
 
-def test_the_doctor_says_what_can_be_done_before_there_are_tests(new: Path) -> None:
+def test_doctor_names_the_steps_that_need_no_tests(new: Path) -> None:
     said = treadle("doctor")
     assert said.code == 1
     assert BEFORE in said.out
@@ -112,7 +112,7 @@ def test_init_names_the_command_that_writes_the_first_documents() -> None:
     assert "--only bootstrap" not in treadle().out
 
 
-def test_an_agent_that_nobody_needs_need_not_be_there(new: Path) -> None:
+def test_an_agent_that_the_step_does_not_use_may_be_missing(new: Path) -> None:
     text = (
         (new / "treadle.toml")
         .read_text()

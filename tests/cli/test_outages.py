@@ -139,7 +139,7 @@ def by_abort() -> Outcome:
 
 @pytest.mark.usefixtures("chores")
 @pytest.mark.parametrize("give_up", [by_answer, by_abort])
-def test_a_run_that_is_held_up_can_be_ended(give_up: Callable[[], Outcome]) -> None:
+def test_a_run_that_waits_for_a_login_can_be_ended(give_up: Callable[[], Outcome]) -> None:
     out("login")
     treadle(*RUN)
     give_up()

@@ -39,7 +39,9 @@ def test_cells_are_written_out(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("prints", [print_json, print_json_line])
-def test_json_says_the_same_in_characters_that_do_nothing(prints: object, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_escapes_control_characters_and_keeps_the_value(
+    prints: object, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert callable(prints)
     prints({"title": HOSTILE})
     out = capsys.readouterr().out
@@ -78,7 +80,7 @@ def test_the_longest_name_that_there_can_be(tmp_path: Path) -> None:
     assert [path.read_text() for path in tmp_path.iterdir()] == ["more"]
 
 
-def test_nobody_is_waited_for_at_the_end_of_a_pipe(tmp_path: Path) -> None:
+def test_a_pipe_without_a_reader_is_refused_without_waiting(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with refused("file.unwritable", "pipe", "No such device or address"):
         write_again(tmp_path / "pipe", "text", lambda _: True)
@@ -89,10 +91,10 @@ def test_nobody_is_waited_for_at_the_end_of_a_pipe(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["v3", "my spec.yaml", "it's", "a;b", "$HOME", "-"])
-def test_a_word_stays_one_word(text: str) -> None:
+def test_a_quoted_word_stays_one_word_in_a_shell(text: str) -> None:
     assert shlex.split(quote_word(text)) == [text]
     assert shlex.split(quote_word(Path(text))) == [text]
 
 
-def test_a_word_is_no_option() -> None:
+def test_a_quoted_file_name_never_looks_like_an_option() -> None:
     assert quote_word("-x.yaml") == "./-x.yaml"

@@ -23,7 +23,7 @@ def split() -> Scene:
 
 
 @pytest.mark.parametrize(("width", "height"), [(80, 24), (80, 8), (30, 10), (200, 6)])
-def test_a_scene_fits_and_shows_who_works_and_what_has_happened(width: int, height: int) -> None:
+def test_a_scene_fits_and_shows_working_instances_and_the_last_caption(width: int, height: int) -> None:
     screen = Console(width=width, height=height, color_system=None)
     with screen.capture() as capture:
         screen.print(draw_scene(V3, split(), (*[START.caption] * 7, CAPTION), screen))
@@ -40,7 +40,7 @@ def test_a_screen_with_no_room_at_all_still_has_a_line_of_the_tree() -> None:
     assert "● root" in capture.get()
 
 
-def test_without_a_terminal_there_is_a_line_of_the_log_and_what_is_said_about_it(
+def test_without_a_terminal_each_scene_prints_its_log_line_and_its_caption(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     quiet, loud = START._replace(caption="", log="  1.0s  a"), START._replace(caption="Look\x1b[2J!", log="  2.0s  b")
@@ -64,7 +64,7 @@ def words(who: StandIn, run: Scenario) -> list[str]:
     return [" ".join(deed.words) for deed in who.due(run.protocol, run.state)]
 
 
-def test_what_waits_for_a_go_gets_it_each_time_and_once() -> None:
+def test_each_step_that_waits_for_a_go_gets_it_once_per_visit() -> None:
     run, who = Scenario(RIPER, {"modules": ()}), stand_in(starts=("root:O1P",))
     assert words(who, run) == ["go it O1P"]
     assert words(who, run) == []
@@ -74,18 +74,18 @@ def test_what_waits_for_a_go_gets_it_each_time_and_once() -> None:
     assert words(who, run) == ["go it O1P"]
 
 
-def test_what_a_demo_has_no_word_about_waits_for_a_person() -> None:
+def test_a_step_that_the_demo_does_not_name_waits_for_a_person() -> None:
     run = Scenario(RIPER, {"modules": ()})
     assert words(stand_in(), run) == words(stand_in(starts=("root/*:O1P",)), run) == []
 
 
-def test_below_the_root_the_instance_is_named() -> None:
+def test_a_go_below_the_root_names_its_instance() -> None:
     run = Scenario(load("dptr"), {"modules": items("a")})
     run.signals("go", step="architecture").says("Architecture", modules=()).signals("go", step="audit").says("ACCEPT")
     assert words(stand_in(starts=("root/*:*",)), run) == ["go it design --at root/a/design"]
 
 
-def test_a_question_is_answered_by_the_step_that_asks_wherever_it_was_led_to_from() -> None:
+def test_a_question_is_answered_by_its_step_even_if_it_was_entered_from_another() -> None:
     run = Scenario(RIPER, {"modules": ()}).signals("go", step="O1P").fails("blocked")
     who = stand_in(answers=(DemoAnswer("root:stopped", "retry", "Once more."), DemoAnswer("root:manual", "close")))
     assert [id_.partition("#")[0] for id_ in run.state.asks] == ["root:stopped@O1P"]
@@ -109,7 +109,7 @@ def test_a_driver_can_be_killed_and_leaves_its_words(tmp_path: Path) -> None:
         assert driving.last_words.startswith("treadle: ")
 
 
-def test_nobody_drives_after_the_context(tmp_path: Path) -> None:
+def test_the_driver_ends_with_its_context(tmp_path: Path) -> None:
     with DriverProcess(tmp_path) as driving:
         driving.start("protocol", "sim", "v3", "--runs", "100000")
         pid = driving.pid

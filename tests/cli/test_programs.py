@@ -9,7 +9,7 @@ import pytest
 from treadle.cli.programs import ask_program, find_program, plain_environment
 
 
-def test_what_a_program_says() -> None:
+def test_a_programs_exit_code_and_first_line_are_read() -> None:
     said = asyncio.run(ask_program([sys.executable, "-c", "import sys; print('\\n one\\x1b '); sys.exit(3)"]))
     assert (said.code, said.first_line) == (3, "one")
     assert asyncio.run(ask_program(["no-such-program"])).code is None
@@ -23,7 +23,7 @@ def test_none_of_the_users_keys_are_seen(monkeypatch: pytest.MonkeyPatch) -> Non
     assert "ANTHROPIC_API_KEY" not in plain_environment()
 
 
-def test_it_and_its_children_are_ended_in_time(tmp_path: Path) -> None:
+def test_a_program_without_an_answer_ends_with_its_children(tmp_path: Path) -> None:
     script = f"sleep 60 & echo $! > {tmp_path}/child; wait"
     began = time.monotonic()
     said = asyncio.run(ask_program(["sh", "-c", script], patience=0.5))
@@ -48,7 +48,7 @@ def test_a_flood_is_cut() -> None:
     assert len(said.text) == 20_000
 
 
-def test_programs_are_found_on_the_path_or_in_the_project(tmp_path: Path) -> None:
+def test_programs_are_searched_on_the_path_or_in_the_project(tmp_path: Path) -> None:
     (tmp_path / "run.sh").touch()
     assert find_program("sh") is not None
     assert find_program("no-such-program") is None

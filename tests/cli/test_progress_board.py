@@ -108,7 +108,7 @@ def test_a_slow_check_is_printed_while_it_runs_and_when_it_ends(capsys: pytest.C
     assert passed.startswith("root/a: check 1 of 2 · green: passed")
 
 
-def test_a_quick_check_is_told_only_where_all_are(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_quick_check_is_printed_only_if_all_checks_are(capsys: pytest.CaptureFixture[str]) -> None:
     for shows in (False, True):
         lines = ProgressLines(Memory(), shows_checks=shows)
         lines.hear("r1", "root:impl#1.1", checking())
@@ -116,7 +116,7 @@ def test_a_quick_check_is_told_only_where_all_are(capsys: pytest.CaptureFixture[
     assert len(capsys.readouterr().out.splitlines()) == 1
 
 
-def test_nothing_is_told_of_the_checks_of_an_activity_that_is_over(capsys: pytest.CaptureFixture[str]) -> None:
+def test_checks_of_an_ended_activity_are_not_printed(capsys: pytest.CaptureFixture[str]) -> None:
     async def story() -> None:
         scenario, lines = Scenario(WORK_AND_REVIEW), ProgressLines(Memory(), slow=0)
         lines.show("r1", WORK_AND_REVIEW, scenario.state)
@@ -130,7 +130,7 @@ def test_nothing_is_told_of_the_checks_of_an_activity_that_is_over(capsys: pytes
 
 
 @pytest.mark.usefixtures("kept")
-def test_an_attempt_that_broke_is_told_with_its_code(kept: Kept) -> None:
+def test_a_broken_attempt_is_printed_with_its_code(kept: Kept) -> None:
     turns = [{"exit": {"type": "Nonsense"}}, TURN]
     (kept.root / "bad.yaml").write_text(json.dumps({"agents": [{"turns": turns}]}))
     said = run(agent="scripted:bad.yaml").out.splitlines()

@@ -80,7 +80,7 @@ def test_show_describes_and_prints_the_model_as_json() -> None:
     assert treadle("protocol", "show", "own", "--json").json()["graphs"]["main"]["start"] == "work"
 
 
-def test_a_protocol_can_be_given_by_path() -> None:
+def test_a_protocol_can_be_named_by_path() -> None:
     folder = write_own("elsewhere", folder=Path("some/where"))
     assert "# elsewhere" in treadle("protocol", "show", str(folder)).out
 
@@ -161,7 +161,7 @@ def test_an_overlay_is_in_force_and_checked_with_its_protocol() -> None:
         ("mine.yaml", None, "mine.yaml: this is a folder"),
     ],
 )
-def test_an_overlay_that_cannot_be_in_force_is_an_error_wherever_a_protocol_is_opened(
+def test_an_invalid_overlay_is_an_error_in_every_command_that_opens_a_protocol(
     name: str, content: bytes | None, message: str
 ) -> None:
     path = Path(".treadle/overlays", name)
@@ -191,7 +191,7 @@ def test_rules_that_are_no_file_are_an_error() -> None:
     assert (link.code, link.lacks("step-rules.yaml: ", "link")) == (2, [])
 
 
-def test_the_projects_folder_is_found_from_below_up_to_the_repository(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_projects_folder_is_searched_upwards_to_the_repository(monkeypatch: pytest.MonkeyPatch) -> None:
     write_own()
     Path("a/b").mkdir(parents=True)
     monkeypatch.chdir("a/b")
@@ -292,7 +292,7 @@ UNSOUND = OWN.replace("start: work", "start: wrok")
 @pytest.mark.parametrize(
     "command", [["protocol", "sim"], ["protocol", "explore"], ["demo", "--simulated", "--protocol"]]
 )
-def test_nothing_is_run_by_a_protocol_that_does_not_pass_its_checks(command: list[str]) -> None:
+def test_a_protocol_that_fails_its_checks_does_not_run(command: list[str]) -> None:
     write_own(text=UNSOUND)
     found = treadle(*command, "own")
     assert (found.code, found.out, found.error) == (2, "", "protocol.unsound")
@@ -337,7 +337,7 @@ def test_a_drawing_on_standard_output_is_only_the_drawing() -> None:
         assert ET.fromstring(treadle("protocol", "draw", "v3", "--svg", name).out).tag.endswith("svg")
 
 
-def test_a_drawing_replaces_a_drawing_and_nothing_else(project: Path) -> None:
+def test_a_drawing_replaces_only_a_drawing(project: Path) -> None:
     assert [treadle("protocol", "draw", "v3", "--svg", "v3.svg").code for _ in range(2)] == [0, 0]
     Path("notes.txt").write_text("mine")
     found = treadle("protocol", "draw", "v3", "--svg", "notes.txt")
@@ -358,7 +358,7 @@ def test_new_writes_into_an_empty_folder_and_into_no_other(project: Path) -> Non
     assert [path.name for path in Path("full").iterdir()] == ["templates"]
 
 
-def test_new_takes_the_place_of_a_built_in_protocol_only_if_told_to(project: Path) -> None:
+def test_new_replaces_a_built_in_protocol_only_with_replace(project: Path) -> None:
     found = treadle("protocol", "new", "v3")
     assert (found.code, list(project.iterdir())) == (2, [])
     assert ".treadle/overlays/v3.yaml with `extends: v3`" in found.err
@@ -383,7 +383,7 @@ def test_explore_lists_its_scopes() -> None:
 
 
 @pytest.mark.parametrize("options", [["--runs", "0"], ["--faults", "2"], ["--runs", "many"]])
-def test_sim_refuses_numbers_that_mean_nothing(options: list[str]) -> None:
+def test_sim_refuses_nonsensical_numbers(options: list[str]) -> None:
     found = treadle("protocol", "sim", "v3", *options)
     assert (found.code, found.out) == (2, "")
 
@@ -478,7 +478,7 @@ def test_check_looks_at_the_scopes_too(scopes: str, named: list[str]) -> None:
     assert (found.code, found.lacks(*named)) == (2, [])
 
 
-def test_explore_refuses_a_bound_that_is_given_twice() -> None:
+def test_explore_refuses_a_repeated_bound() -> None:
     found = treadle("protocol", "explore", "v3", "--scope", "attempts=1 attempts=2")
     assert (found.code, found.out, found.error) == (2, "", "usage.value")
     assert found.lacks("attempts twice") == []

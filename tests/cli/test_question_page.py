@@ -51,7 +51,7 @@ def test_a_long_question_is_cut_where_other_things_stand_beside_it(kept: Kept) -
     assert f"show sweep-1 '{ASK}'`" in status
 
 
-def test_commands_of_the_project_are_as_they_can_be_given(kept: Kept) -> None:
+def test_commands_of_the_project_are_shown_with_their_root_filled_in(kept: Kept) -> None:
     (kept.root / "treadle.toml").write_text('[toolchain]\nkind = "command"\ntest = "{root}/check all"\n')
     folder = kept.root / ".treadle/protocols/ask"
     text = (folder / "protocol.yaml").read_text()
@@ -64,7 +64,7 @@ def test_commands_of_the_project_are_as_they_can_be_given(kept: Kept) -> None:
         assert f"{kept.root}/check all" in out
 
 
-def test_the_log_names_what_is_asked() -> None:
+def test_the_log_names_the_question_and_its_choices() -> None:
     asks()
     (line,) = [line for line in treadle("log", "sweep-1").out.splitlines() if ASK in line]
     assert [text for text in ("Is it done?", "accept, retry, abort") if text not in line] == []

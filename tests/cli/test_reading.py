@@ -50,7 +50,7 @@ def test_without_a_store_there_are_no_runs_yet(here: Path) -> None:
     assert not store_of(here).exists()
 
 
-def test_outside_of_a_project_one_is_told_so(here: Path) -> None:
+def test_outside_of_a_project_every_reader_is_refused(here: Path) -> None:
     for command in (["runs"], *READERS):
         outcome = treadle(*command)
         assert (outcome.code, outcome.error) == (2, "project.missing")
@@ -67,7 +67,7 @@ def test_runs_are_listed(here: Path) -> None:
 
 
 @pytest.mark.parametrize("of", ["v3", "riper"])
-def test_the_documents_are_as_documented(of: str, here: Path) -> None:
+def test_json_documents_fit_their_schemas(of: str, here: Path) -> None:
     state = record(here, of=of, refuses=1)
     status = treadle("status", "r", "--json").json()
     valid(status, "Status")
@@ -83,7 +83,7 @@ def test_the_documents_are_as_documented(of: str, here: Path) -> None:
         valid(json.loads(treadle("show", "r", act, "--json").out), "Story")
 
 
-def test_a_document_that_is_not_as_documented_is_found_out(here: Path) -> None:
+def test_a_document_that_breaks_its_schema_is_invalid(here: Path) -> None:
     record(here)
     status = treadle("status", "r", "--json").json()
     status["instances"][0]["positions"] = "nowhere"
@@ -91,7 +91,7 @@ def test_a_document_that_is_not_as_documented_is_found_out(here: Path) -> None:
         valid(status, "Status")
 
 
-def test_the_latest_run_is_meant_if_none_is_named(here: Path) -> None:
+def test_readers_default_to_the_latest_run(here: Path) -> None:
     store, protocol = project(here), load("fractal")
     for name in ("first", "second"):
         add_run(store, name, protocol)
@@ -103,13 +103,13 @@ def test_the_latest_run_is_meant_if_none_is_named(here: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["log", "cost", "replay", "evidence"])
-def test_whatever_only_shows_a_run_takes_the_latest_too(command: str, here: Path) -> None:
+def test_readers_without_a_name_take_the_latest_run(command: str, here: Path) -> None:
     record(here, "only", refuses=1)
     assert treadle(command) == treadle(command, "only")
     assert treadle(command).code == 0
 
 
-def test_of_the_only_run_an_activity_is_shown_without_its_name(here: Path) -> None:
+def test_an_activity_of_the_only_run_needs_no_run_name(here: Path) -> None:
     record(here, "only", refuses=1)
     shown = treadle("show", "scaffold#1.1")
     assert shown.code == 0
@@ -156,7 +156,7 @@ def test_the_log_has_a_line_for_each_event(here: Path) -> None:
     assert treadle("log", "r", "--follow").out.splitlines() == out
 
 
-def test_an_activity_is_found_by_part_of_its_name(here: Path) -> None:
+def test_an_activity_is_shown_by_a_part_of_its_name(here: Path) -> None:
     record(here, refuses=1)
     out = treadle("show", "r", "scaffold#1.1").out
     assert out.splitlines()[0].split(" · ") == ["root:scaffold#1.1", "planner:Scaffold", "refused (checkpoint failed)"]
@@ -200,7 +200,7 @@ def test_a_name_that_is_not_clear_is_not_guessed(here: Path) -> None:
     assert (none.code, none.error, "'root:scaffold#1.1'" in none.err) == (2, "usage.unknown", True)
 
 
-def test_what_an_agent_wrote_cannot_act_on_a_terminal(here: Path) -> None:
+def test_an_agents_text_cannot_act_on_a_terminal(here: Path) -> None:
     record(here, refuses=1)
     prompt = next((here / ".treadle" / "local" / "runs").glob("r/acts/root*scaffold*1.1*/bundle/prompt.md"))
     prompt.write_bytes(b"\x1b[2J\x9b5m\xe2\x80\xae evil\x00\r\n")
@@ -222,7 +222,7 @@ def test_a_prompt_is_not_read_through_a_link(here: Path) -> None:
     assert "hunter2" not in treadle("show", "r", "scaffold#1.1").out
 
 
-def test_costs_are_told_in_six_ways(here: Path) -> None:
+def test_costs_are_added_up_in_six_ways(here: Path) -> None:
     record(here, refuses=2)
     out = treadle("cost", "r").out
     assert [line for line in out.splitlines() if line.startswith("###")] == [
@@ -233,7 +233,7 @@ def test_costs_are_told_in_six_ways(here: Path) -> None:
     assert out.count("| total | 6 | 6,000 | 1,200 | 1.50 |") == 6
 
 
-def test_a_replay_says_what_it_has_verified(here: Path) -> None:
+def test_a_replay_prints_the_outcome_and_the_number_of_events(here: Path) -> None:
     state = record(here, of="riper")
     outcome = treadle("replay", "r")
     assert outcome.code == 0

@@ -37,7 +37,7 @@ def test_a_run_that_asks_prints_the_question_and_the_exact_commands() -> None:
 
 
 @pytest.mark.parametrize(("agent", "code", "outcome"), [("did", 0, "Finished"), ("stuck", 1, "Failed")])
-def test_the_exit_code_tells_a_good_end_from_another(agent: str, code: int, outcome: str) -> None:
+def test_a_good_end_exits_with_0_and_a_bad_one_with_1(agent: str, code: int, outcome: str) -> None:
     result = run(agent=f"scripted:{agent}.yaml", protocol="decide")
     assert (result.code, result.out.split()[-1]) == (code, outcome)
     assert status("sweep-1")["outcome"] == outcome
@@ -61,7 +61,7 @@ def test_the_exit_code_tells_a_good_end_from_another(agent: str, code: int, outc
         ),
     ],
 )
-def test_a_bad_argument_is_refused_before_anything_is_written(
+def test_a_bad_argument_is_refused_before_the_local_folder_exists(
     chores: Chores, arguments: list[str], code: str, named: list[str]
 ) -> None:
     result = treadle("run", *arguments)
@@ -86,7 +86,7 @@ def test_an_agent_that_gives_no_answer_is_reported_without_the_words_for_agents(
         assert not [word for word in ("emit", "````", "you have") if word in out]
 
 
-def test_programs_read_json_and_nothing_else() -> None:
+def test_programs_read_only_json() -> None:
     told = run("--json").json()
     assert (told["run"], told["outcome"], told["code"]) == ("sweep-1", "", 3)
     assert told["questions"][0]["id"] == "root:confirm#1.1"
@@ -184,7 +184,7 @@ def test_a_note_reaches_the_next_agent(chores: Chores) -> None:
     assert sorted("the corners too" in path.read_text() for path in prompts) == [False, True]
 
 
-def test_a_repository_without_a_commit_is_refused_before_anything_is_written(chores: Chores) -> None:
+def test_a_repository_without_a_commit_is_refused_before_the_store_exists(chores: Chores) -> None:
     for ref in (chores.root / ".git/refs/heads").iterdir():
         ref.unlink()
     result = run()
@@ -201,7 +201,7 @@ def test_on_a_terminal_a_tree_moves(chores: Chores) -> None:
     assert text.split()[-1] == "Finished"
 
 
-def test_a_name_that_has_refs_in_the_repository_is_not_taken_again(chores: Chores) -> None:
+def test_a_name_with_refs_in_the_repository_is_not_used_again(chores: Chores) -> None:
     run()
     shutil.rmtree(chores.root / ".treadle/local")
     assert "sweep-1-2 asks" in run().out

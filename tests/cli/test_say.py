@@ -78,7 +78,7 @@ def test_a_note_reaches_the_next_agent(chores: Chores) -> None:
     assert "mind the corners" in prompt.read_text()
 
 
-def test_of_a_project_the_run_that_goes_on_is_told(chores: Chores) -> None:
+def test_say_addresses_the_unfinished_run_of_a_project(chores: Chores) -> None:
     start()
     start()
     assert treadle("abort", "sweep-1-2").code == 0
@@ -86,7 +86,7 @@ def test_of_a_project_the_run_that_goes_on_is_told(chores: Chores) -> None:
 
 
 @pytest.mark.usefixtures("chores")
-def test_of_several_that_could_be_meant_none_is_taken() -> None:
+def test_a_sentence_that_fits_several_parts_is_refused() -> None:
     start(protocol="fan", spec="chores.yaml")
     either = treadle("say", "accept")
     assert either.code == 2
@@ -123,7 +123,7 @@ def let_go(chores: Chores) -> None:
         take_up_here(Project(chores.root), store, "sweep-1")
 
 
-def test_an_agent_that_nobody_drives_waits_and_is_not_at_work(chores: Chores) -> None:
+def test_an_agent_without_a_driver_waits_for_resume(chores: Chores) -> None:
     let_go(chores)
     assert "`treadle resume sweep-1`" in treadle("say", "status").out
     assert status("sweep-1")["driver"] == ""
@@ -131,7 +131,7 @@ def test_an_agent_that_nobody_drives_waits_and_is_not_at_work(chores: Chores) ->
     assert result == {"type": "dispatched", "step": "work", "attempt": 1, "story": ""}
 
 
-def test_a_timeout_that_passed_while_nobody_drove_is_shown(chores: Chores, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_timeout_that_passed_without_a_driver_is_shown(chores: Chores, monkeypatch: pytest.MonkeyPatch) -> None:
     let_go(chores)
     (busy,) = status("sweep-1")["activities"]
     assert busy["overdue"] is False
@@ -196,7 +196,7 @@ def test_programs_get_the_result_of_a_dispatch() -> None:
     assert done["run"] == "sweep-1"
 
 
-def test_a_run_that_another_process_drives_takes_it_up(chores: Chores) -> None:
+def test_a_sentence_reaches_a_run_that_another_process_drives(chores: Chores) -> None:
     with chores.background("run", "chore.yaml", "-p", "ask", "--agent", f"command:{chores.root / 'agent.py'}"):
         until(chores.agents, "the agent is at work")
         busy = treadle("say", "continue", "--json")
@@ -210,7 +210,7 @@ def test_a_run_that_another_process_drives_takes_it_up(chores: Chores) -> None:
         until(lambda: " asks: Is it done?" in treadle("say", "status").out, "it asks")
 
 
-def test_projects_are_spoken_to_by_name_from_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sentence_can_name_its_project_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
     for name in ("cart-app", "cellar"):
         (tmp_path / name).mkdir()
@@ -273,7 +273,7 @@ def test_two_projects_at_once_do_not_wait_for_each_other(tmp_path: Path, monkeyp
     assert " asks: " in treadle("say", "status blog").out
 
 
-def test_help_lists_what_can_be_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_help_lists_the_phrases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
     told = treadle("say", "help")

@@ -13,7 +13,7 @@ from treadle.cli import runs as listing
 pytestmark = pytest.mark.usefixtures("kept")
 
 
-def test_work_in_your_hands_is_called_yours_wherever_one_looks() -> None:
+def test_work_in_a_persons_hands_is_called_yours_in_every_command() -> None:
     run("--level", "0")
     now = status("sweep-1")
     (mine,) = now["yours"]
@@ -45,7 +45,7 @@ def test_the_tree_is_drawn_as_soon_as_a_run_is_resumed(kept: Kept) -> None:
     assert "root: work · worker\n" in treadle("resume", "sweep-1").out
 
 
-def test_a_person_who_is_the_agent_reads_how_people_hand_in() -> None:
+def test_a_person_in_an_agents_place_reads_the_command_that_hands_in() -> None:
     run("--level", "0")
     prompt = Path(status("sweep-1")["yours"][0]["prompt"]).read_text()
     assert "--exit Did --field summary=… [--field details=…]`" in prompt
@@ -53,7 +53,7 @@ def test_a_person_who_is_the_agent_reads_how_people_hand_in() -> None:
 
 
 @pytest.mark.parametrize("more", [[], ["--watch"]])
-def test_what_is_to_be_copied_is_on_one_line_on_a_narrow_terminal(kept: Kept, more: list[str]) -> None:
+def test_commands_and_paths_stay_on_one_line_on_a_narrow_terminal(kept: Kept, more: list[str]) -> None:
     run("--level", "0")
     shown = kept.on_terminal("status", *more, columns=40)
     mine = status("sweep-1")["yours"][0]

@@ -13,7 +13,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("name", BUILT_IN)
-def test_the_example_of_a_protocol_is_good_for_it(name: str) -> None:
+def test_the_example_of_a_protocol_is_a_valid_spec(name: str) -> None:
     assert treadle("spec", "new", "--protocol", name, "want.yaml").code == 0
     found = treadle("spec", "check", "want.yaml", "--protocol", name)
     assert (found.code, found.out.split()[0], found.out.split()[-1]) == (0, "want.yaml", name)
@@ -26,7 +26,7 @@ def test_the_default_file() -> None:
     assert Path("spec.yaml").is_file()
 
 
-def test_by_default_the_example_is_that_of_the_protocol_that_runs_take(tmp_path: Path) -> None:
+def test_the_default_example_is_that_of_the_default_protocol(tmp_path: Path) -> None:
     assert "check spec.yaml --protocol v3`" in treadle("spec", "new").out
     (tmp_path / ".git").mkdir()
     (tmp_path / "treadle.toml").write_text('[protocol]\ndefault = "riper"\n')
@@ -89,7 +89,7 @@ def test_without_a_protocol_the_file_is_checked_as_the_one_that_knows_its_fields
     assert treadle("spec", "check", "want.yaml").error == "spec.no_protocol"
 
 
-def test_of_several_that_know_its_fields_the_protocol_of_the_settings_is_meant() -> None:
+def test_of_several_fitting_protocols_the_one_of_the_settings_is_chosen() -> None:
     treadle("spec", "new", "--protocol", "v3", "want.yaml")
     Path("want.yaml").write_text(Path("want.yaml").read_text().replace("id: slug", "id: [slug]"))
     assert "nearest to what v3 " in treadle("spec", "check", "want.yaml").err

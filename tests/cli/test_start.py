@@ -16,7 +16,7 @@ def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]
     return subprocess.run(command, capture_output=True, text=True, env=env, timeout=60, check=False)
 
 
-def test_version() -> None:
+def test_version_prints_the_version() -> None:
     result = run("--version")
     assert (result.returncode, result.stdout, result.stderr) == (0, f"treadle {treadle.__version__}\n", "")
 
@@ -27,7 +27,7 @@ def test_the_installed_program_answers_too() -> None:
     assert result.stdout == f"treadle {treadle.__version__}\n"
 
 
-def test_alone_it_says_what_to_do_next() -> None:
+def test_alone_it_offers_the_next_commands() -> None:
     result = run()
     assert (result.returncode, result.stderr) == (0, "")
     for command in ["demo", "protocol list", "protocol sim v3", "init", "doctor", "spec new", "--help"]:
@@ -56,7 +56,7 @@ def test_colours_on_a_terminal(environment: dict[str, str], coloured: bool) -> N
 
 
 @pytest.mark.parametrize("arguments", [[], ["--version"]])
-def test_the_fast_path_imports_nothing_heavy(arguments: list[str]) -> None:
+def test_the_fast_path_imports_no_heavy_module(arguments: list[str]) -> None:
     script = (
         "import sys; before = set(sys.modules); sys.argv = ['treadle', *sys.argv[1:]]\n"
         "from treadle.cli.start import main; main()\n"

@@ -54,7 +54,7 @@ def began() -> list[str]:
         ("steps:\n  bdd: {claude_writes: ['{stroy}.md']}\n", f"{RULES}:2: steps.bdd: unknown placeholder {{stroy}}"),
     ],
 )
-def test_nothing_begins_with_rules_that_cannot_be(rules: str, said: str) -> None:
+def test_a_run_with_invalid_step_rules_is_refused(rules: str, said: str) -> None:
     Path(RULES).write_text(rules, encoding="utf-8")
     found = treadle("run", "backlog.yaml", "--agent", "command:true")
     assert (found.code, found.out) == (2, "")
@@ -63,7 +63,7 @@ def test_nothing_begins_with_rules_that_cannot_be(rules: str, said: str) -> None
 
 
 @pytest.mark.parametrize("id_", ["../x", "a/b", ".", "-x", "US 1", "US-*"])
-def test_nothing_begins_with_a_story_whose_id_leads_elsewhere(id_: str) -> None:
+def test_a_story_id_that_is_no_plain_name_is_refused(id_: str) -> None:
     Path("backlog.yaml").write_text(BACKLOG.replace("US-1", id_), encoding="utf-8")
     found = treadle("run", "backlog.yaml", "--agent", "command:true")
     assert (found.code, found.out, found.error) == (2, "", "spec.invalid")

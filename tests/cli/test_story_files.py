@@ -31,13 +31,13 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     return found
 
 
-def test_files_that_are_as_they_were_written_are_no_news(here: Project) -> None:
+def test_unchanged_files_are_not_reported(here: Project) -> None:
     assert STATE not in treadle("status").out
     assert treadle("status", "one", "--json").json()["edited"] == []
     assert here.state()["status"] == "running"
 
 
-def test_a_work_order_that_somebody_has_changed_is_told_and_not_obeyed(here: Project) -> None:
+def test_a_changed_work_order_is_shown_and_not_obeyed(here: Project) -> None:
     (here.root / STATE).write_text(here.text(STATE).replace('"running"', '"passing"'))
     told = f'{STATE} was changed by somebody, or is somebody\'s own (status "passing", not "running"): nothing obeys it'
     assert told in treadle("status").out

@@ -86,7 +86,7 @@ def test_each_wave_of_a_team_waits_for_a_go(root: Path) -> None:
 
 
 @pytest.mark.usefixtures("root")
-def test_all_tasks_of_a_wave_have_one_go() -> None:
+def test_one_go_starts_all_tasks_of_a_wave() -> None:
     run("2")
     say("level 1")
     said = say("approve")
@@ -97,7 +97,7 @@ def test_all_tasks_of_a_wave_have_one_go() -> None:
     assert waiting() == [f"{TEAMED.at}:verify"]
 
 
-def test_a_person_is_everybody_of_a_team(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_person_plays_every_member_of_a_team(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run("0")
     for step in ("bdd", "sdd-delta", "contract"):
         hand_in(root, step)

@@ -85,7 +85,7 @@ def test_unfinished_runs_keep_all_they_have(kept: Kept) -> None:
     assert kept.git("show", "treadle/it/result:swept/floor.txt") == "clean"
 
 
-def test_a_lane_that_was_never_given_back_is_saved_first(kept: Kept) -> None:
+def test_a_lane_that_was_never_released_is_saved_first(kept: Kept) -> None:
     """As after a crash at the very end of a run, and for a run that the store does not know."""
     kept.add("asks", KEPT.replace("protocol: kept", "protocol: asks").replace(DECIDING, ASKING))
     treadle("run", "chore.yaml", "-p", "asks", "--agent", "scripted:sweeper.yaml", "--name", "it")

@@ -160,7 +160,7 @@ def test_a_repository_that_cannot_be_read_keeps_its_runs(plain: Kept) -> None:
     assert (plain.root / ".treadle" / "local").is_dir()
 
 
-def test_nothing_goes_without_a_yes(plain: Kept) -> None:
+def test_uninstall_without_yes_is_refused(plain: Kept) -> None:
     local = make_local(Project(plain.root))
     asked = treadle("uninstall")
     assert (asked.code, asked.error) == (2, "uninstall.unconfirmed")
@@ -188,7 +188,7 @@ def test_another_worktree_with_runs_keeps_its_refs(plain: Kept, tmp_path_factory
     assert all("/second/" in ref for ref in refs)
 
 
-def test_shown_files_go_unless_somebody_changed_them_or_they_lie_elsewhere(plain: Kept) -> None:
+def test_placed_files_go_unless_they_were_changed_or_lie_outside(plain: Kept) -> None:
     before = seen(plain)
     own, changed, tracked = ".ai/STATE.json", "notes/x.md", "flows/own.md"
     (plain.root / tracked).write_text("{}")
@@ -212,7 +212,7 @@ def test_a_folder_that_is_a_link_is_refused(plain: Kept, tmp_path_factory: pytes
     assert refused.value.code == "file.link"
 
 
-def test_refs_go_though_somebody_has_removed_the_folder(plain: Kept) -> None:
+def test_refs_go_even_if_the_folder_was_removed(plain: Kept) -> None:
     before = seen(plain)
     run("first")
     plain.git("branch", "-q", "-D", "treadle/first/result")

@@ -15,7 +15,7 @@ from tests.cli.treadle import treadle
         ("--frob", "there is no option '--frob'; see `treadle --help`"),
     ],
 )
-def test_a_mistake_is_told_in_one_line(arguments: str, said: str) -> None:
+def test_a_usage_mistake_is_one_line(arguments: str, said: str) -> None:
     result = treadle(*arguments.split())
     assert (result.code, result.out, result.err) == (2, "", f"treadle: {said} [usage.invalid]\n")
 
@@ -32,14 +32,14 @@ def test_a_mistake_is_told_in_one_line(arguments: str, said: str) -> None:
         ("status a b", "got unexpected extra argument", "; see `treadle status --help`"),
     ],
 )
-def test_words_of_the_library_are_framed_as_ours(arguments: str, begins: str, ends: str) -> None:
+def test_usage_errors_of_the_library_have_our_form(arguments: str, begins: str, ends: str) -> None:
     result = treadle(*arguments.split())
     assert (result.code, result.out, result.err.count("\n")) == (2, "", 1)
     assert result.err.startswith(f"treadle: {begins}")
     assert result.err.endswith(f"{ends} [usage.invalid]\n")
 
 
-def test_a_group_alone_shows_what_it_has() -> None:
+def test_a_group_alone_lists_its_commands() -> None:
     result = treadle("spec")
     assert (result.code, result.err) == (0, "")
     assert "check" in result.out

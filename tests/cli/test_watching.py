@@ -11,7 +11,7 @@ from tests.cli.treadle import treadle
 pytestmark = pytest.mark.usefixtures("kept")
 
 
-def test_watching_ends_at_a_question_of_a_run_that_nobody_drives() -> None:
+def test_watching_ends_at_a_question_of_a_run_without_a_driver() -> None:
     assert treadle("run", "chore.yaml", "-p", "ask", "--agent", "scripted:did.yaml").code == 3
     watched = treadle("status", "sweep-1", "--watch")
     assert watched.code == 3
@@ -37,7 +37,7 @@ def test_a_run_that_ends_is_followed_to_its_end() -> None:
     assert treadle("log", "sweep-1", "-f").err == ""
 
 
-def test_while_somebody_drives_it_one_stays(kept: Kept) -> None:
+def test_following_goes_on_while_a_driver_lives(kept: Kept) -> None:
     words = ("run", "chore.yaml", "-p", "decide", "--agent", "command:./agent.py")
     with kept.background(*words) as driver:
         until(kept.agents, "the agent is at work")

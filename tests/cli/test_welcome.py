@@ -15,7 +15,7 @@ def offered() -> list[str]:
     return [line.removeprefix("treadle ").partition("    ")[0] for line in lines]
 
 
-def test_what_is_offered_follows_from_what_is_here(kept: Kept) -> None:
+def test_the_offered_commands_depend_on_the_files_of_the_project(kept: Kept) -> None:
     assert offered()[:2] == ["init", "doctor"]
     assert {"spec new", "demo", "protocol sim v3"} <= set(offered())
     (kept.root / "treadle.toml").touch()
@@ -79,7 +79,7 @@ def test_no_unfinished_run_is_hidden() -> None:
     assert "1 more run; `treadle runs`" in treadle().out
 
 
-def test_where_there_is_nothing_to_tell_nothing_is_told(kept: Kept) -> None:
+def test_a_welcome_without_runs_leaves_no_blank_paragraphs(kept: Kept) -> None:
     (kept.root / ".treadle/protocols").rename(kept.root / "away")
     (kept.root / "treadle.toml").touch()
     assert "\n\n\n" not in treadle().out

@@ -28,7 +28,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     ("words", "rest"),
     [((), []), ((None,), []), (("accept",), ["accept"]), (("going",), []), (("going", "a", "b"), ["a", "b"])],
 )
-def test_the_only_run_that_goes_on_is_meant(store: Store, words: tuple[str | None, ...], rest: list[str]) -> None:
+def test_the_only_unfinished_run_is_chosen(store: Store, words: tuple[str | None, ...], rest: list[str]) -> None:
     add_run(store, "going", load("fractal"))
     assert find_run_to_move(*words, beside=2) == ("going", rest)
 
@@ -72,7 +72,7 @@ def test_no_run_can_be_moved_once_all_have_ended() -> None:
 
 
 @pytest.mark.usefixtures("kept")
-def test_the_commands_take_it(kept: Kept) -> None:
+def test_commands_default_to_the_only_unfinished_run(kept: Kept) -> None:
     assert treadle("run", "chore.yaml", "-p", "ask", "--agent", "scripted:did.yaml").code == 3
     early = treadle("deliver")
     assert (early.code, early.out, early.error) == (2, "", "run.none")
@@ -102,7 +102,7 @@ KNOWN = ["root:tests#1.1", "root:tests#1.2", "root/a:tests#1.1", "root:impl#1.1"
         ("root:tests#1.2", "root:tests#1.2"),
     ],
 )
-def test_as_much_as_only_one_has_is_enough(word: str, found: str) -> None:
+def test_a_unique_part_of_a_name_is_enough(word: str, found: str) -> None:
     assert pick(word, KNOWN, "activity") == found
 
 
@@ -115,7 +115,7 @@ def test_as_much_as_only_one_has_is_enough(word: str, found: str) -> None:
         ("", "usage.unknown", ["''"]),
     ],
 )
-def test_pick_guesses_nothing(word: str, code: str, named: list[str]) -> None:
+def test_pick_refuses_ambiguous_and_unknown_words(word: str, code: str, named: list[str]) -> None:
     with refused(code, *named):
         pick(word, KNOWN, "activity")
 

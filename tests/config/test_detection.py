@@ -209,7 +209,9 @@ def project(place: Path, files: dict[str, str]) -> Path:
 @pytest.mark.parametrize(
     ("files", "language", "kind", "commands"), [it[1:] for it in PROJECTS], ids=[it[0] for it in PROJECTS]
 )
-def test_projects(tmp_path: Path, files: dict[str, str], language: str, kind: str, commands: dict[str, str]) -> None:
+def test_each_project_gets_its_language_and_commands(
+    tmp_path: Path, files: dict[str, str], language: str, kind: str, commands: dict[str, str]
+) -> None:
     found = detect_languages(project(tmp_path, files))[0]
     assert (found.language, found.kind) == (language, kind)
     told = {name: " ".join(it.words) for name, it in found.commands.items()}
@@ -217,7 +219,7 @@ def test_projects(tmp_path: Path, files: dict[str, str], language: str, kind: st
     assert all(it.why for it in found.commands.values())
 
 
-def test_nothing_to_be_told(tmp_path: Path) -> None:
+def test_a_folder_without_code_has_no_language(tmp_path: Path) -> None:
     assert detect_languages(tmp_path) == []
     assert (
         detect_languages(
@@ -294,7 +296,7 @@ def test_an_environment_may_be_a_link_to_a_folder_elsewhere(tmp_path: Path) -> N
     assert [hint.code for hint in detect_languages(root)[0].advice] == ["init.no_environment"]
 
 
-def test_without_an_environment_it_is_told_how_to_make_one(tmp_path: Path) -> None:
+def test_a_project_without_an_environment_gets_advice_to_make_one(tmp_path: Path) -> None:
     assert codes(detect_languages(project(tmp_path, {"tests/test_a.py": ""}))[0]) == ["init.no_environment"]
     locked = detect_languages(project(tmp_path, {"uv.lock": '[[package]]\nname = "pytest"\n'}))[0]
     assert codes(locked) == ["init.not_installed"]
@@ -325,7 +327,7 @@ def test_node_tools_are_set_up_only_if_they_are_installed(tmp_path: Path) -> Non
     assert "init.not_installed" in codes(detect_languages(tmp_path)[0])
 
 
-def test_what_a_test_script_does_besides_is_told(tmp_path: Path) -> None:
+def test_further_commands_of_a_test_script_are_named(tmp_path: Path) -> None:
     found = detect_languages(project(tmp_path / "part", {"package.json": MERGE_JSON_SCHEMAS}))[0]
     assert codes(found) == ["init.test_part"]
     assert "`tstyche`" in found.advice[0].text
@@ -338,7 +340,7 @@ def test_a_package_without_dependencies_needs_no_installation(tmp_path: Path) ->
     assert codes(found) == []
 
 
-def test_packages_that_are_not_installed_are_read_from_what_node_printed(tmp_path: Path) -> None:
+def test_missing_packages_are_read_from_nodes_output(tmp_path: Path) -> None:
     files = {
         "package.json": '{"devDependencies": {"left-pad": "1", "@a/b": "1", "there": "1"}}',
         "package-lock.json": "",
@@ -362,7 +364,9 @@ def test_packages_that_are_not_installed_are_read_from_what_node_printed(tmp_pat
         ({}, {}, ""),
     ],
 )
-def test_what_is_advised(tmp_path: Path, package: dict[str, object], files: dict[str, str], said: str) -> None:
+def test_test_tools_that_would_collect_lanes_get_advice(
+    tmp_path: Path, package: dict[str, object], files: dict[str, str], said: str
+) -> None:
     for name, text in {"package.json": json.dumps(package), **files}.items():
         (tmp_path / name).write_text(text)
     advice = lane_exclusions(Folder(tmp_path))

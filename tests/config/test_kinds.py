@@ -124,19 +124,19 @@ BAD: list[tuple[Kind, object, str]] = [
 
 
 @pytest.mark.parametrize(("kind", "given", "value"), GOOD)
-def test_what_is_read(kind: Kind, given: object, value: Value) -> None:
+def test_a_valid_value_is_read_with_its_type(kind: Kind, given: object, value: Value) -> None:
     assert kind.read(given) == value
     assert type(kind.read(given)) is type(value)
 
 
 @pytest.mark.parametrize(("kind", "given", "message"), BAD)
-def test_what_is_refused(kind: Kind, given: object, message: str) -> None:
+def test_an_invalid_value_is_refused(kind: Kind, given: object, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         kind.read(given)
 
 
 @pytest.mark.parametrize(("kind", "given", "value"), GOOD)
-def test_what_was_read_is_read_again_as_the_same(kind: Kind, given: object, value: Value) -> None:
+def test_a_value_that_was_read_reads_back_as_itself(kind: Kind, given: object, value: Value) -> None:
     assert kind.read(value) == value, given
 
 
@@ -144,5 +144,5 @@ def test_what_was_read_is_read_again_as_the_same(kind: Kind, given: object, valu
     ("text", "prices"),
     [("1.25 in, 10 out, 0.125 cached", (1.25, 10, 0.125)), (" 1 in, 2 out ", (1, 2)), ("", ()), ("-1 in, 2 out", ())],
 )
-def test_prices(text: str, prices: tuple[float, ...]) -> None:
+def test_prices_are_parsed(text: str, prices: tuple[float, ...]) -> None:
     assert kinds.parse_prices(text) == prices

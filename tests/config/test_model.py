@@ -42,7 +42,7 @@ def test_limits_that_are_not_set_are_the_protocols() -> None:
     assert limits.over(theirs) == model.Limits(depth=7, agents=3, cost=0.0, wall=60)
 
 
-def test_agents_see_only_what_is_allowed() -> None:
+def test_agents_see_only_allowed_variables() -> None:
     variables = {"A": "1", "AWS_ID": "2", "AWSX": "3", "B": "4", "TREADLE_TOKEN": "5"}
     assert Environment(allowed=()).of(variables) == {}
     assert Environment(allowed=("A", "AWS_*", "C")).of(variables) == {"A": "1", "AWS_ID": "2"}

@@ -32,7 +32,7 @@ def test_a_worktree_of_git_is_a_project_too(tmp_path: Path) -> None:
     assert find_project(tmp_path) == Project(tmp_path)
 
 
-def test_outside_of_a_repository_folders_above_are_nobodys(tmp_path: Path) -> None:
+def test_outside_of_a_repository_the_folders_above_are_not_searched(tmp_path: Path) -> None:
     (tmp_path / "treadle.toml").touch()
     (tmp_path / "below").mkdir()
     assert find_project(tmp_path / "below") is None
@@ -49,7 +49,7 @@ def test_the_current_folder_may_be_gone(tmp_path: Path, monkeypatch: pytest.Monk
         find_project()
 
 
-def test_git_does_not_see_what_is_local(tmp_path: Path) -> None:
+def test_git_does_not_see_local_files(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q")
     project = Project(tmp_path)
     assert make_local(project) == project.local == make_local(project)
@@ -61,7 +61,7 @@ def test_git_does_not_see_what_is_local(tmp_path: Path) -> None:
     assert ".treadle/protocols/own.yaml" in git(tmp_path, "status", "--porcelain", "--untracked-files=all")
 
 
-def test_what_a_person_wrote_into_the_ignore_file_stays(tmp_path: Path) -> None:
+def test_a_persons_own_ignore_file_stays(tmp_path: Path) -> None:
     project = Project(tmp_path)
     project.local.mkdir(parents=True)
     (project.local / ".gitignore").write_text("mine\n")
@@ -70,7 +70,7 @@ def test_what_a_person_wrote_into_the_ignore_file_stays(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("link", [".treadle", ".treadle/local"])
-def test_no_link_leads_out(tmp_path: Path, link: str) -> None:
+def test_a_link_in_place_of_the_local_folder_is_refused(tmp_path: Path, link: str) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     root = tmp_path / "root"
@@ -81,7 +81,7 @@ def test_no_link_leads_out(tmp_path: Path, link: str) -> None:
     assert list(outside.iterdir()) == []
 
 
-def test_a_file_in_the_way(tmp_path: Path) -> None:
+def test_a_file_in_place_of_the_treadle_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / ".treadle").touch()
     with pytest.raises(TreadleError, check=lambda error: error.code == "file.unwritable"):
         make_local(Project(tmp_path))
@@ -100,7 +100,7 @@ def test_a_lane_belongs_to_the_project_around_it(tmp_path: Path) -> None:
     assert open_project(lane / "inner") == Project(lane / "inner"), "as long as it is not another project inside"
 
 
-def test_nobodys_folder_belongs_to_no_project(tmp_path: Path) -> None:
+def test_a_folder_without_an_owner_belongs_to_no_project(tmp_path: Path) -> None:
     assert owner_of(tmp_path) is None
 
 
@@ -117,7 +117,7 @@ def test_nobodys_folder_belongs_to_no_project(tmp_path: Path) -> None:
         ("src/round/x", ""),
     ],
 )
-def test_a_path_that_leads_astray(path: str, fault: str, tmp_path: Path) -> None:
+def test_a_link_out_of_the_repository_is_a_fault(path: str, fault: str, tmp_path: Path) -> None:
     root = tmp_path / "project"
     (root / "src" / "plain").mkdir(parents=True)
     (root / ".git").mkdir()
@@ -135,7 +135,7 @@ def test_a_path_that_leads_astray(path: str, fault: str, tmp_path: Path) -> None
     assert bool(said) == bool(fault)
 
 
-def test_a_project_that_is_reached_by_a_link_is_no_way_out(tmp_path: Path) -> None:
+def test_a_project_behind_a_link_is_not_outside(tmp_path: Path) -> None:
     (tmp_path / "real" / "src").mkdir(parents=True)
     (tmp_path / "link").symlink_to("real")
     assert not link_checker(Project(tmp_path / "link"))("src/x")
@@ -148,7 +148,7 @@ def projects(tmp_path: Path) -> Projects:
     return Projects({"XDG_CONFIG_HOME": str(tmp_path / "config")})
 
 
-def test_a_project_is_found_by_its_name_until_it_is_forgotten(projects: Projects, tmp_path: Path) -> None:
+def test_a_project_is_known_by_its_name_until_it_is_removed(projects: Projects, tmp_path: Path) -> None:
     assert projects.all() == {}
     projects.add("cart-app", Project(tmp_path / "a"))
     projects.add("the.other", Project(tmp_path / "b"))
@@ -168,7 +168,7 @@ def test_a_name_stands_for_one_folder(projects: Projects, tmp_path: Path) -> Non
         projects.add("cart", Project(tmp_path / "b"))
 
 
-def test_what_is_wrong_is_told_with_what_to_do(projects: Projects, tmp_path: Path) -> None:
+def test_mistakes_about_projects_have_their_codes(projects: Projects, tmp_path: Path) -> None:
     projects.add("cart", Project(tmp_path / "a"))
     with pytest.raises(TreadleError, match="'cart'", check=lambda error: error.code == "project.unknown"):
         projects.project("crat")
@@ -182,7 +182,7 @@ def test_what_is_wrong_is_told_with_what_to_do(projects: Projects, tmp_path: Pat
 
 
 @pytest.mark.parametrize("text", ["cart = ", "cart = 3", 'cart = "relative"', '"a b" = "/x"', "[cart]\nx = 1"])
-def test_a_file_that_somebody_has_broken_is_told(projects: Projects, text: str) -> None:
+def test_a_broken_registry_is_an_error(projects: Projects, text: str) -> None:
     projects.path.parent.mkdir(parents=True)
     projects.path.write_text(text)
     with pytest.raises(TreadleError, match=r"projects\.toml", check=lambda error: error.code == "project.registry"):

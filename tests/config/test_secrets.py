@@ -44,7 +44,7 @@ def test_credentials_are_seen(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", HARMLESS)
-def test_other_texts_are_not(text: str) -> None:
+def test_harmless_texts_are_no_secrets(text: str) -> None:
     assert secret_in(text) == ""
 
 
@@ -74,7 +74,7 @@ class Said(msgspec.Struct, frozen=True):
 
 
 @pytest.mark.parametrize("name", ["ANTHROPIC_API_KEY", "MY_TOKEN", "AWS_SECRET_ACCESS_KEY", "DB_PASSWORD", "apiKey"])
-def test_what_a_name_says_is_secret_is_told_by_that_name(name: str) -> None:
+def test_a_variable_with_a_secrets_name_is_redacted_under_that_name(name: str) -> None:
     hidden = redaction_of({name: KEY, "PATH": "/usr/bin:/bin:/usr/local/bin"})
     assert hidden.text(f"<{KEY}>") == f"<(redacted: {name})>"
     assert hidden.data(b"\xff" + KEY.encode()) == b"\xff" + f"(redacted: {name})".encode()
@@ -133,7 +133,7 @@ def test_a_key_may_stand_in_a_variable_of_another_name(name: str, value: str) ->
     )
 
 
-def test_what_somebody_takes_a_key_from_is_one_whatever_it_is_called() -> None:
+def test_a_variable_that_settings_take_a_key_from_is_redacted() -> None:
     assert redaction_of({"GATEWAY": KEY, "PLACE": KEY[::-1]}, named=["GATEWAY", "NOT_SET"]).text(
         f"{KEY}{KEY[::-1]}"
     ) == (f"(redacted: GATEWAY){KEY[::-1]}")
@@ -156,7 +156,7 @@ def test_settings_may_hold_a_key_and_may_only_say_where_it_is(file: str, text: s
 
 
 @pytest.mark.parametrize("key", [KEY, 'has "quotes" & /slashes/ and ümlauts'])
-def test_other_ways_to_write_it_down(key: str) -> None:
+def test_encoded_keys_are_redacted_too(key: str) -> None:
     hidden = redaction_of({"A_KEY": key})
     data = key.encode()
     for form in (
@@ -172,12 +172,12 @@ def test_other_ways_to_write_it_down(key: str) -> None:
         assert hidden.named_in(form.encode()) == ["A_KEY"]
 
 
-def test_one_key_that_begins_another_leaves_nothing_of_it() -> None:
+def test_a_key_that_begins_another_leaves_no_rest_of_it() -> None:
     hidden = redaction_of({"A_KEY": KEY, "B_KEY": KEY + "-longer"})
     assert hidden.text(KEY + "-longer") == "(redacted: B_KEY)"
 
 
-def test_a_word_that_may_stand_anywhere_is_no_key() -> None:
+def test_a_short_value_is_not_redacted() -> None:
     assert redaction_of({"ANTHROPIC_API_KEY": "played", "OTHER_KEY": ""}) == NO_REDACTION
     assert NO_REDACTION.text("played") == "played"
     assert NO_REDACTION.named_in(b"played") == []

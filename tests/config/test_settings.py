@@ -285,7 +285,7 @@ VALUES = st.one_of(st.integers(0, 99), st.booleans(), st.text(max_size=12), st.t
 
 
 @given(st.dictionaries(WORDS, st.dictionaries(WORDS, VALUES, max_size=4), max_size=4))
-def test_every_value_is_found_on_its_own_line(tables: dict[str, dict[str, int | bool | str | tuple[str]]]) -> None:
+def test_lines_of_gives_every_value_its_own_line(tables: dict[str, dict[str, int | bool | str | tuple[str]]]) -> None:
     lines: list[str] = []
     expected = {}
     for name, table in tables.items():

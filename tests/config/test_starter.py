@@ -19,7 +19,7 @@ def loaded(text: str, place: Path) -> EffectiveSettings:
     return load_settings(Project(place), {"HOME": str(place)})
 
 
-def test_an_empty_one_says_nothing_but_shows_every_key(tmp_path: Path) -> None:
+def test_an_empty_starter_sets_no_value_but_shows_every_key(tmp_path: Path) -> None:
     text = render_starter({})
     assert loaded(text, tmp_path).by_key == {}
     for key in KEYS:
@@ -49,7 +49,7 @@ def test_examples_are_for_the_agent_that_is_here(agent: str, model: str, tmp_pat
     assert agent in said.config().agents.values()
 
 
-def test_what_was_detected_is_set_with_its_reason(tmp_path: Path) -> None:
+def test_detected_values_are_set_with_their_reason(tmp_path: Path) -> None:
     commands = {"test": guess("go test ./...", "go.mod"), "format": Guess(("sh", "-c", 'test -z "$(x)"'), "x")}
     found = DetectedLanguage(language="Go", why="go.mod", kind="gotest", commands=commands, report="out/*.xml")
     text = render_starter(detected_values(found))

@@ -112,7 +112,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("script", REFUSED.values(), ids=REFUSED)
-def test_refused(script: str, scene: Scene) -> None:
+def test_a_write_outside_of_the_scope_fails(script: str, scene: Scene) -> None:
     before = scene.files()
     done = scene.tried(script)
     assert done.returncode != 0, done
@@ -129,12 +129,12 @@ UNSEEN = {
 
 
 @pytest.mark.parametrize("path", UNSEEN.values(), ids=UNSEEN)
-def test_unseen(path: str, scene: Scene) -> None:
+def test_secret_files_are_hidden(path: str, scene: Scene) -> None:
     assert Path(path.replace("ROOT", str(scene.root))).read_text()
     assert scene.tried(f"cat {path}").stdout == ""
 
 
-def test_allowed(scene: Scene) -> None:
+def test_scope_answers_and_temporary_files_are_writable(scene: Scene) -> None:
     out = f"{scene.out}/answer"
     done = scene.tried(
         "set -e; echo 1 > src/a.py; mkdir src/new; echo 2 > src/new/b.py; echo 3 > tests/test_b.py; sed -i s/a/an/ "
@@ -148,7 +148,7 @@ def test_allowed(scene: Scene) -> None:
     assert Path(out).read_text() == "4\n"
 
 
-def test_temporary_files_have_a_place_that_nobody_else_sees(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_temporary_files_have_a_private_place(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     assert scene.tried("echo $TMPDIR").stdout == "/var/tmp\n", "a lane in /tmp, which stays as it is"
     with tempfile.TemporaryDirectory(dir="/var/tmp") as lane:
         monkeypatch.setenv("HOME", lane)
@@ -160,7 +160,7 @@ def test_temporary_files_have_a_place_that_nobody_else_sees(scene: Scene, monkey
     assert not Path("/tmp/of-a-box").exists()
 
 
-def test_without_a_scope_the_lane_is_writable_but_for_what_is_the_orchestrators(scene: Scene) -> None:
+def test_without_a_scope_the_lane_is_writable_except_the_orchestrators_files(scene: Scene) -> None:
     all_of_it = msgspec.structs.replace(scene, scope=None)
     assert all_of_it.tried("echo x > docs/a.md && echo x > new.txt").returncode == 0
     assert all_of_it.tried("echo x > .git/HEAD").returncode != 0
@@ -168,14 +168,14 @@ def test_without_a_scope_the_lane_is_writable_but_for_what_is_the_orchestrators(
     assert all_of_it.tried("mv .git git").returncode != 0
 
 
-def test_what_people_open_is_open_and_seen(scene: Scene) -> None:
+def test_writable_places_of_the_settings_are_visible_and_writable(scene: Scene) -> None:
     box = msgspec.structs.replace(scene.box, writable=(scene.root / "home/.ssh",))
     done = msgspec.structs.replace(scene, box=box).tried("cat ROOT/home/.ssh/id; echo x > ROOT/home/.ssh/new")
     assert (done.returncode, done.stdout) == (0, "a key")
 
 
 @pytest.mark.parametrize(("network", "count"), [(True, None), (False, 1)])
-def test_network(network: bool, count: int | None, scene: Scene) -> None:
+def test_the_box_has_a_network_only_if_allowed(network: bool, count: int | None, scene: Scene) -> None:
     box = msgspec.structs.replace(scene.box, network=network)
     done = msgspec.structs.replace(scene, box=box).tried("grep -c : /proc/net/dev")
     here = Path("/proc/net/dev").read_text().count(":")
@@ -195,7 +195,7 @@ def test_other_processes_cannot_be_reached(scene: Scene) -> None:
 @pytest.mark.parametrize(
     "script", ["sleep 60", "setsid sleep 60 & sleep 60", "trap '' TERM; sleep 60 & wait; sleep 60"]
 )
-def test_when_the_box_is_killed_nothing_is_left(script: str, scene: Scene) -> None:
+def test_killing_the_box_leaves_no_process(script: str, scene: Scene) -> None:
     launch = scene.box.launch(scene.job("/bin/sh", "-c", f": > src/begun; {script}"))
     process = subprocess.Popen(launch.argv, env=launch.env)
     mark = f"MARK={scene.root}"
@@ -210,7 +210,7 @@ def test_when_the_box_is_killed_nothing_is_left(script: str, scene: Scene) -> No
         process.wait()
 
 
-def test_when_whoever_started_it_is_killed_nothing_is_left(scene: Scene) -> None:
+def test_killing_the_starter_of_a_box_leaves_no_process(scene: Scene) -> None:
     launch = scene.box.launch(scene.job("/bin/sh", "-c", ": > src/begun; sleep 60"))
     starter = "import subprocess, sys; subprocess.run(sys.argv[1:])"
     process = subprocess.Popen([sys.executable, "-c", starter, *launch.argv], env=launch.env)
@@ -237,7 +237,7 @@ def test_asking_it_to_end_reaches_the_program_and_not_the_box(scene: Scene) -> N
         process.wait()
 
 
-def test_a_signal_that_ends_the_program_is_told_as_a_shell_would(scene: Scene) -> None:
+def test_a_fatal_signal_becomes_the_exit_code_of_a_shell(scene: Scene) -> None:
     assert scene.tried("kill -9 $$").returncode == 128 + signal.SIGKILL
 
 
@@ -252,7 +252,7 @@ def test_a_program_that_is_no_bubblewrap_is_no_box(tmp_path: Path, monkeypatch: 
     assert "'bwrap'" in str(_found())
 
 
-def test_a_program_that_only_pretends_is_no_box(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bubblewrap_that_encloses_nothing_is_no_box(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = tmp_path / "bwrap"
     program.write_text('#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done\nshift\nexec "$@"\n')
     program.chmod(0o755)
@@ -271,7 +271,7 @@ def until(condition: Callable[[], object]) -> None:
         time.sleep(0.01)
 
 
-def test_what_is_there_is_found_behind_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_secret_places_are_followed_through_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home, kept = tmp_path / "home", tmp_path / "kept"
     (home / ".config" / "gh").mkdir(parents=True)
     kept.mkdir()
@@ -283,6 +283,6 @@ def test_what_is_there_is_found_behind_links(tmp_path: Path, monkeypatch: pytest
 
 
 @pytest.mark.parametrize("home", ["", "relative", "/"])
-def test_a_home_that_is_none(home: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unusable_home_is_ignored(home: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", home)
     assert Path(home) not in home_folders()

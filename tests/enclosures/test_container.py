@@ -127,7 +127,7 @@ def test_root_in_a_rootless_docker_is_the_user_outside() -> None:
         ("/a:b", "type=bind,source=/a:b,target=/a:b"),
     ],
 )
-def test_paths_that_mean_something_to_engines(path: str, field: str) -> None:
+def test_paths_with_special_signs_are_quoted_for_engines(path: str, field: str) -> None:
     job = EnclosedCommand(argv=("x",), cwd=Path(path), env={})
     argv = container().launch(job).argv
     assert argv[argv.index("--mount") + 1] == field
@@ -177,7 +177,7 @@ def refusal(wanted: str = "auto") -> PortError:
     return caught.value
 
 
-def test_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_an_engine_a_container_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     on_path(monkeypatch)
     assert refusal().code == "container.missing"
     assert "neither podman nor docker" in str(refusal())
@@ -185,7 +185,7 @@ def test_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "podman" not in str(refusal("docker"))
 
 
-def test_it_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_engine_that_does_not_answer_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with fake_engine() as engine:
         on_path(monkeypatch, engine)
         (engine.folder / "socket").unlink()
@@ -195,7 +195,7 @@ def test_it_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(("kind", "version", "rootless"), [("docker", "28.0.0", False), ("podman", "5.4.0", True)])
-def test_it_is_found_and_its_images_are_known(
+def test_an_engine_is_detected_with_its_images(
     kind: str, version: str, rootless: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with fake_engine(kind, images="here") as fake:
@@ -214,7 +214,7 @@ def test_it_is_found_and_its_images_are_known(
         asyncio.run(go())
 
 
-def test_of_two_engines_the_one_that_has_the_image(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_two_engines_the_one_with_the_image_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     with fake_engine("podman", images="") as podman, fake_engine("docker", images="here") as docker:
         on_path(monkeypatch, podman, docker)
         assert asyncio.run(find_engine("auto", "here")).kind == "docker"
@@ -230,7 +230,7 @@ def test_an_engine_that_hangs_is_not_waited_for(tmp_path: Path) -> None:
     assert asyncio.run(run_program([str(tmp_path / "gone")])).code is None
 
 
-def test_an_engine_sees_what_leads_to_it_and_no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_engine_sees_its_address_and_no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     ours = {"HOME": "/h", "DOCKER_HOST": "x", "XDG_RUNTIME_DIR": "/r", "API_KEY": "hunter2", "CONTAINER_HOST": "y"}
     monkeypatch.setattr(os, "environ", ours)
     assert client_environment() == {name: value for name, value in ours.items() if name != "API_KEY"}

@@ -17,11 +17,11 @@ def refusal(project: Path, *mounts: str, image: str = "here") -> TreadleError:
     return caught.value
 
 
-def test_none_is_wanted(tmp_path: Path) -> None:
+def test_without_the_container_driver_no_container_is_opened(tmp_path: Path) -> None:
     assert asyncio.run(open_container(WorkspaceSettings(image="here"), Project(tmp_path))) is None
 
 
-def test_everything_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_container_gets_its_mounts_limits_and_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / ".venv").mkdir()
     settings = WorkspaceSettings(
         driver="container", image="here", mounts=("{root}/.venv", "/etc"), memory=10, cpus=2.0, network="none"
@@ -48,7 +48,7 @@ def test_without_an_image(tmp_path: Path) -> None:
     "mount",
     ["{root}", "{root}/.git", "{root}/.git/refs", "{root}/.treadle", "{root}/.treadle/local/runs", "/", "{link}"],
 )
-def test_what_agents_must_not_see_is_not_mounted(mount: str, tmp_path: Path) -> None:
+def test_the_repository_and_treadles_files_are_not_mounted(mount: str, tmp_path: Path) -> None:
     for folder in (".git/refs", ".treadle/local/runs"):
         (tmp_path / folder).mkdir(parents=True)
     link = tmp_path / "innocent"
@@ -56,7 +56,7 @@ def test_what_agents_must_not_see_is_not_mounted(mount: str, tmp_path: Path) -> 
     assert refusal(tmp_path, mount.replace("{link}", str(link))).code == "container.secret"
 
 
-def test_what_cannot_be_mounted(tmp_path: Path) -> None:
+def test_sockets_and_missing_paths_are_not_mounted(tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as line:
         line.bind(str(tmp_path / "docker.sock"))
         assert refusal(tmp_path, "{root}/docker.sock").code == "container.mount"

@@ -67,7 +67,7 @@ TABLE = [
 
 
 @pytest.mark.parametrize(("globs", "files", "wanted"), TABLE, ids=[" ".join(row[0]) or "nothing" for row in TABLE])
-def test_places(globs: list[str], files: list[str], wanted: list[str]) -> None:
+def test_globs_become_writable_and_closed_places(globs: list[str], files: list[str], wanted: list[str]) -> None:
     found = opened(globs, tree_of(files))
     assert [f"{'+' if mark.writable else '-'}{mark.path}" for mark in found] == wanted
 
@@ -95,7 +95,7 @@ def test_build_folders_are_those_that_git_ignores() -> None:
     assert built_folders(ignored) == ("node_modules/**", "target/**")
 
 
-def test_the_number_of_mounts_is_bounded_and_folders_come_before_what_is_in_them() -> None:
+def test_the_number_of_mounts_is_bounded_and_folders_come_before_their_files() -> None:
     files = [f"{folder}/f{number}" for folder in ("a", "b") for number in range(MOST_CLOSED)]
     found = opened(["**/test_*"], tree_of(files))
     assert len(found) <= MOST_CLOSED + 1
@@ -112,7 +112,7 @@ ODD = st.one_of(GLOBS, st.lists(st.sampled_from(["a**", "a/b**/x.py", "**.py", "
 
 
 @given(ODD, st.lists(PATHS, max_size=8), PATHS)
-def test_what_is_allowed_can_be_written(globs: list[str], files: list[str], path: str) -> None:
+def test_paths_that_the_scope_allows_can_be_written(globs: list[str], files: list[str], path: str) -> None:
     tree = tree_of(files, needed_folders(globs))
     above = [str(one) for one in PurePosixPath(path).parents if str(one) != "."]
     blocked = path in tree or any(name in tree[folder].files for folder, name in map(_split, above) if folder in tree)
@@ -121,7 +121,7 @@ def test_what_is_allowed_can_be_written(globs: list[str], files: list[str], path
 
 
 @given(ODD, st.lists(PATHS, max_size=8))
-def test_what_is_there_and_not_allowed_cannot(globs: list[str], files: list[str]) -> None:
+def test_existing_files_are_writable_only_if_the_scope_allows_them(globs: list[str], files: list[str]) -> None:
     tree = tree_of(files)
     found = opened(globs, tree)
     for folder, inside in tree.items():
@@ -130,7 +130,7 @@ def test_what_is_there_and_not_allowed_cannot(globs: list[str], files: list[str]
 
 
 @given(GLOBS, st.lists(PATHS, max_size=8))
-def test_a_folder_is_open_only_if_a_glob_names_something_in_it(globs: list[str], files: list[str]) -> None:
+def test_a_folder_is_open_only_if_a_glob_matches_a_path_in_it(globs: list[str], files: list[str]) -> None:
     tree = tree_of(files, needed_folders(globs))
     wanted = [glob for glob in globs if not glob.startswith("!")]
     names = ["a", "b", "ab", "test_a", ".git", "x.py", "z"]
@@ -180,7 +180,7 @@ def test_folders_that_tools_build_in_are_open_where_git_ignores_them(tmp_path: P
     assert lane_marks(tmp_path, ["src/**"]) == (Mark("src", writable=True),)
 
 
-def test_without_a_scope_everything_is_open_but_what_is_the_orchestrators(tmp_path: Path) -> None:
+def test_without_a_scope_the_lane_is_open_except_the_orchestrators_folders(tmp_path: Path) -> None:
     for name in (".git/objects", ".treadle/protocols", "src"):
         (tmp_path / name).mkdir(parents=True)
     closed = [Mark(".git", writable=False), Mark(".treadle", writable=False)]

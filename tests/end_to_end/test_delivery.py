@@ -91,7 +91,7 @@ def test_a_repeated_question_about_a_rebase_still_names_the_conflict(place: Path
     assert all(moved in it.text and INIT in it.text for it in end.heard), [it.text for it in end.heard]
 
 
-def test_a_delivery_that_is_given_up_leaves_the_result_deliverable(place: Path) -> None:
+def test_an_aborted_rebase_leaves_the_result_deliverable(place: Path) -> None:
     world = World(place, **played("leaf"))
     assert world.run().outcome == "Merged"
     start = git(world.root, "rev-parse", "HEAD").strip()
@@ -117,7 +117,7 @@ def test_a_delivery_that_is_given_up_leaves_the_result_deliverable(place: Path) 
         ),
     ],
 )
-def test_the_tests_of_the_criteria_are_found_and_pass_on_the_branch(
+def test_the_tests_of_the_criteria_must_run_and_pass_on_the_branch(
     place: Path, files: dict[str, str], tests: tuple[str, ...]
 ) -> None:
     world = World(place, **played("leaf"))
@@ -156,7 +156,7 @@ def test_a_persons_changes_to_the_tests_of_criteria_are_not_called_verified(plac
 
 @pytest.mark.soak
 @pytest.mark.parametrize("name", ["tests/conftest.py", "tests/basket/helpers.py", "tests/basket/prices.json"])
-def test_a_persons_changes_to_what_tests_share_are_not_called_verified(place: Path, name: str) -> None:
+def test_a_persons_changes_to_shared_test_files_are_not_called_verified(place: Path, name: str) -> None:
     world = World(place, **played("leaf"))
     commit(world.root, {"tests/basket/helpers.py": "LIMIT = 1\n", "tests/basket/prices.json": "{}\n"})
     assert world.run().outcome == "Merged"

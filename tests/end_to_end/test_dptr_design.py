@@ -65,7 +65,7 @@ def test_an_architecture_is_revised_rejected_redesigned_and_accepted(place: Path
 
 @pytest.mark.soak
 @shows("REVISE", "REJECT")
-def test_a_module_is_revised_and_rejected_and_given_up(place: Path) -> End:
+def test_a_module_is_revised_rejected_and_aborted(place: Path) -> End:
     world = World(place, **product(ONE))
     world.agent("critic", DESIGN, exit=REVISE)
     world.agent("critic", DESIGN, exit=REJECT)
@@ -101,7 +101,7 @@ def test_a_module_is_revised_and_rejected_and_given_up(place: Path) -> End:
     return end
 
 
-def test_nothing_of_the_design_starts_before_a_person_says_so(place: Path) -> None:
+def test_no_design_step_starts_before_a_persons_go(place: Path) -> None:
     world = World(place, **product(ONE))
     world.agent("architecture", exit={**ARCHITECTURE, "patterns": "# Patterns\n\nGiven by the story."})
     end = world.run(goes=False)

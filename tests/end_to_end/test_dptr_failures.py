@@ -44,7 +44,7 @@ def test_an_agent_that_is_lost_is_started_again_twice_and_then_halts(place: Path
 
 @pytest.mark.soak
 @shows("BL")
-def test_an_agent_that_is_refused_what_it_needs_is_blocked_and_halts(place: Path) -> End:
+def test_an_agent_without_a_needed_permission_is_blocked_and_halts(place: Path) -> End:
     world = planned(place)
     world.agent("spec", PLAN, misbehave="blocked")
     end = world.run({f"{PLAN}:halt": "retry"})
@@ -78,7 +78,7 @@ def test_an_agent_that_takes_too_long_is_ended_and_halts(place: Path) -> End:
 
 @pytest.mark.soak
 @shows("ME")
-def test_a_memory_that_is_damaged_halts_whoever_has_a_dialogue(place: Path) -> End:
+def test_a_damaged_memory_halts_agents_with_a_dialogue(place: Path) -> End:
     world = planned(place)
     said: list[str] = []
     memory = Project(world.root).local / FILE
@@ -100,7 +100,7 @@ def test_a_memory_that_is_damaged_halts_whoever_has_a_dialogue(place: Path) -> E
 
 @pytest.mark.soak
 @shows("BL")
-def test_a_part_that_is_given_up_ends_what_it_is_part_of(place: Path) -> End:
+def test_aborting_a_part_ends_the_whole(place: Path) -> End:
     end = planned(place).run({f"{ONE.at}:halt": "abort", "root:failed": "abort"})
 
     assert end.outcomes == {"root": "Aborted", ONE.at: "Aborted", DESIGN: "Accepted", PLAN: "Planned"}

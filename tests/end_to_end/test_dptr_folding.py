@@ -48,7 +48,7 @@ def fits(world: World, after: list[str], answers: Answers | None = None) -> End:
     return end
 
 
-def test_an_implementation_that_breaks_a_siblings_test_is_mended_and_nobody_is_asked(place: Path) -> None:
+def test_an_implementation_that_breaks_a_siblings_test_is_mended_without_a_question(place: Path) -> None:
     """One counts on a file of the project that the other changes."""
     world = two(place, {PARSE.module: PARSES}, {SHOW.module: SHOW.code(), POINT: 'POINT = ","\n'})
     world.agent("adapt", SECOND, exit={"type": "RIC"})

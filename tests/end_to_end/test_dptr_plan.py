@@ -135,7 +135,7 @@ FAULTS = {
 
 @pytest.mark.soak
 @pytest.mark.parametrize("fault", FAULTS)
-def test_what_a_program_finds_the_critic_is_never_asked(place: Path, fault: str) -> None:
+def test_a_plan_that_fails_a_check_never_reaches_the_critic(place: Path, fault: str) -> None:
     text, said = FAULTS[fault]
     world = planned(place, TWO)
     world.agent("spec", PLAN, write={TWO.plan_file: text}, exit={"type": "PC"})

@@ -26,7 +26,7 @@ def said(**codes: str) -> dict[str, Any]:
 
 @pytest.mark.soak
 @shows("VC", "DF", "QP", "QF")
-def test_whatever_is_not_good_twice_is_a_persons_decision(place: Path) -> End:
+def test_a_review_without_two_good_codes_is_a_persons_decision(place: Path) -> End:
     world = finished(place)
     world.agent("review", exit=said(validation="DF", quality="QP"))
     world.agent("review", exit=said(validation="VC", quality="QF"))
@@ -72,7 +72,7 @@ def test_whatever_is_not_good_twice_is_a_persons_decision(place: Path) -> End:
 
 @pytest.mark.soak
 @shows("DF", "QP")
-def test_a_person_delivers_what_deviates_or_ends_the_run(place: Path) -> End:
+def test_a_person_delivers_a_deviating_product_or_ends_the_run(place: Path) -> End:
     world = finished(place)
     world.agent("review", exit=said(validation="DF", quality="QP"))
     end = world.run({"root:deviations": "accept"})

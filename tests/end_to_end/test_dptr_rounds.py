@@ -86,7 +86,7 @@ def test_a_cycle_needs_two_more_rounds_while_the_others_have_converged(place: Pa
 
 @pytest.mark.soak
 @shows("NEEDS_CHANGE", "APPROVED")
-def test_without_agreement_a_person_hears_the_proposal_and_takes_the_cycle(place: Path) -> End:
+def test_without_agreement_a_person_reads_the_proposal_and_accepts_the_cycle(place: Path) -> End:
     world, at = World(place, **product(ONE)), ONE.place(PARSE)
     wish = "def cents(text: str, sign: bool = False) -> int: debts cannot be told otherwise."
     for _ in range(10):
@@ -107,7 +107,7 @@ def test_without_agreement_a_person_hears_the_proposal_and_takes_the_cycle(place
 
 @pytest.mark.soak
 @shows("NEEDS_CHANGE")
-def test_who_agree_about_the_interface_ask_a_person_at_once(place: Path) -> End:
+def test_an_agreed_interface_change_asks_a_person_at_once(place: Path) -> End:
     world, at = World(place, **product(ONE)), ONE.place(PARSE)
     wish = "def cents(text: str, sign: bool = False) -> int: debts cannot be told otherwise."
     agreed = {**NEEDS_CHANGE, "interfaceProposal": wish}

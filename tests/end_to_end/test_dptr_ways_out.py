@@ -60,7 +60,7 @@ def test_a_person_has_it_implemented_refactored_again_and_gives_the_cycle_up(pla
     assert PARSE.module not in end.git("ls-tree", "-r", "--name-only", "main")
 
 
-def test_what_only_the_module_as_a_whole_is_asked_for_is_a_quality_failure(place: Path) -> None:
+def test_an_open_body_that_only_the_modules_suite_sees_is_a_quality_failure(place: Path) -> None:
     """A body that is left open, where no test leads: no cycle is asked about it."""
     world = World(place, **product(ONE))
     hollow = f"{PARSE.code()}\n\ndef _later() -> None:\n    raise NotImplementedError\n"

@@ -89,7 +89,7 @@ def test_the_same_change_that_fails_the_same_way_is_a_loop_and_the_conversation_
     assert end.works["root:implementer#2.1"].model == "small", "a fresh look needs no stronger model"
 
 
-def test_going_round_between_two_changes_is_a_loop_whatever_is_claimed_about_them(place: Path) -> None:
+def test_alternating_between_two_changes_is_a_loop_despite_other_claims(place: Path) -> None:
     world = World(place, **world_of(LABEL))
     for number in range(5):
         world.agent("implementer", write=wrong(number % 2), exit=PASSED if number in (2, 3) else retry(number))
@@ -118,7 +118,7 @@ def test_after_two_stronger_models_a_person_is_asked(place: Path) -> None:
     assert end.outcome == "Aborted"
 
 
-def test_missing_resources_are_a_matter_for_a_person_whose_word_the_implementer_reads(place: Path) -> None:
+def test_missing_resources_go_to_a_person_and_the_implementer_reads_the_answer(place: Path) -> None:
     world = World(place, **world_of(LABEL))
     world.agent("implementer", exit=stuck("ResourceExhausted", diagnosis="The disk is full."))
     right(world)
@@ -161,7 +161,7 @@ def test_an_impossible_spec_goes_to_the_planner_and_by_it_to_the_person_behind_t
     assert end.outcome == "Merged"
 
 
-def test_a_scaffold_that_lacks_something_is_repaired_by_the_planner(place: Path) -> None:
+def test_a_scaffold_that_lacks_a_type_is_repaired_by_the_planner(place: Path) -> None:
     world = World(place, **world_of(LABEL))
     missing = {"type": "InvalidScaffold", "missingType": "Noun", "expectedLocation": LABEL.interface}
     world.agent("test_author", exit=missing)

@@ -19,7 +19,7 @@ def refused(end: End, act: str) -> set[str]:
     return {name for name, ok in end.checks(act).items() if not ok}
 
 
-def test_interface_tests_and_manifest_are_not_to_be_bent(place: Path) -> None:
+def test_changes_to_interface_tests_and_manifest_are_refused(place: Path) -> None:
     """1, 2 and 6: an immutable interface, immutable tests, a criterion for each test."""
     world = World(place, **world_of(LABEL))
     challenge = {"type": "EmitChallenge", "intent": MANY.text}
@@ -47,7 +47,7 @@ def test_interface_tests_and_manifest_are_not_to_be_bent(place: Path) -> None:
     assert end.files()[LABEL.test_file(0)].strip() == LABEL.test(0).strip()
 
 
-def test_the_contract_is_the_gate_and_nobody_merges_without_a_changelog(place: Path) -> None:
+def test_the_contract_gates_the_review_and_only_the_orchestrator_merges(place: Path) -> None:
     """3 and 5: what passes its own tests alone is repaired before anybody reads it; only the orchestrator merges."""
     world = World(place, **world_of(LABEL))
     known = 'return f"{count} {noun}s" if count < 4 else "many"'

@@ -69,7 +69,7 @@ def test_passed_work_is_accepted_then_rebased_and_only_then_the_next_test_is_wri
     assert end.suite().startswith("6 passed")
 
 
-def test_a_person_asks_how_a_node_stands_and_criticises_what_seems_done(place: Path) -> None:
+def test_a_person_queries_the_status_and_requests_changes_to_finished_work(place: Path) -> None:
     world = World(place, **world_of(LABEL))
     wanted = {
         "file": LABEL.module,

@@ -39,7 +39,7 @@ def with_line(line: str) -> dict[str, str]:
     ],
     ids=["todo", "format", "contract"],
 )
-def test_what_the_checks_find_in_the_code_is_mended_by_the_implementer(
+def test_the_implementer_mends_code_that_fails_the_checks(
     place: Path, made: dict[str, str], key: str, said: str
 ) -> None:
     settings = ('toolchain.format=["python3", "format.py"]',)

@@ -31,7 +31,7 @@ def told(end: End, act: str, *names: str) -> list[str]:
 
 
 @pytest.mark.soak
-def test_riper_is_told_at_every_step(place: Path) -> None:
+def test_the_bank_of_riper_is_true_at_every_step(place: Path) -> None:
     end = World(place, **world_of()).run()
     assert end.outcome == "Done", end.told
     at = "root/TDD1"
@@ -80,7 +80,7 @@ def _ends_in_the_checkout(end: End) -> None:
 
 
 @pytest.mark.soak
-def test_what_a_person_confirms_stands_in_the_bank(place: Path) -> None:
+def test_a_persons_confirmation_stands_in_the_bank(place: Path) -> None:
     world = World(place, **world_of())
     contract = {LABEL.file: LABEL.code(), "src/shop/contracts/label.txt": "a label\n"}
     world.agent("green", LABEL.at, write=contract, exit={"type": "GC", "message": "With a contract."})
@@ -126,7 +126,7 @@ def test_an_agent_that_writes_the_progress_itself_is_refused(place: Path) -> Non
 
 
 @pytest.mark.soak
-def test_dptr_is_told_at_every_step(place: Path) -> None:
+def test_the_bank_of_dptr_is_true_at_every_step(place: Path) -> None:
     world = World(place, **product(TWO))
     broken = {"type": "RTC", "message": "Shorter."}
     world.agent(

@@ -149,7 +149,7 @@ def test_a_missing_linter_stops_the_run_before_an_agent_starts(tmp_path: Path, m
     assert (lines["toolchain lint"]["state"], lines["toolchain lint"]["code"]) == ("missing", "env.missing")
 
 
-def test_a_test_tool_that_cannot_start_on_the_base_leaves_nothing_behind(
+def test_a_test_tool_that_cannot_start_on_the_base_leaves_no_run_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = Place(tmp_path, monkeypatch, {"conftest.py": "import no_such_module_anywhere\n"})
@@ -217,9 +217,7 @@ def test_a_program_that_goes_missing_in_the_middle_costs_no_attempt(
 
 
 @pytest.mark.soak
-def test_a_run_that_was_created_without_a_baseline_gets_it_when_it_is_taken_up(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_resume_measures_a_missing_baseline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = Place(tmp_path, monkeypatch, {"tests/basket/test_old.py": OLD})
     with opened_store(Project(place.root), create=True) as store:
         name = start_run(store, prepare_run(Project(place.root), _order()).request)
@@ -235,7 +233,7 @@ def test_a_run_that_was_created_without_a_baseline_gets_it_when_it_is_taken_up(
 
 
 @pytest.mark.soak
-def test_a_generated_file_that_git_ignores_is_brought_into_every_tree(
+def test_a_generated_file_that_git_ignores_is_copied_into_every_tree(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without the setting no test can import the package; with it the whole run goes as ever."""
@@ -274,7 +272,7 @@ def test_a_generated_file_that_git_ignores_is_brought_into_every_tree(
 
 
 @pytest.mark.soak
-def test_what_was_not_installed_is_measured_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_baseline_with_missing_modules_is_measured_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An earlier result that fails for want of a module says nothing once the module is there."""
     extra = tmp_path / "extra"
     extra.mkdir()

@@ -23,7 +23,7 @@ def test_every_status_code_occurs_in_a_story(code: str) -> None:
     assert re.search(rf"(?<![\w!]){re.escape(CODES[code])}(?!\w)", TOLD), f"no story has →{code}"
 
 
-def test_every_exit_that_an_agent_can_give_is_such_a_code_or_a_mode_s_own() -> None:
+def test_every_agents_exit_is_a_published_code_or_a_modes_own() -> None:
     riper = load("riper")
     steps = [step for graph in riper.graphs.values() for step in graph.steps.values() if step.kind == "agent"]
     exits = {name for step in steps for name in step.exits}

@@ -77,7 +77,7 @@ def test_every_command_starts_its_mode_and_none_before_its_time(place: Path) -> 
     assert [end.steps(LABEL.at), end.steps(f"{LABEL.at}~2")] == [["red RC", "green BL"], CYCLE]
 
 
-def test_a_command_that_makes_no_sense_is_told_what_would(place: Path) -> None:
+def test_a_command_with_bad_arguments_is_refused_with_the_right_form(place: Path) -> None:
     world = World(place, **world_of())
     world.agent("O4C", exit=EN)
     end = world.run()

@@ -77,7 +77,7 @@ def test_a_rejected_module_halts_the_run_as_the_architecture_would(place: Path) 
     assert end.steps()[-1] == "halted Notified"
 
 
-def test_an_audit_that_is_given_up_is_told_to_the_designer(place: Path) -> None:
+def test_the_designer_reads_that_an_audit_was_aborted(place: Path) -> None:
     world = World(place, **world_of(SHOP))
     world.agent("audit", "root/labels", write={"src/mended.py": "PLURAL = 's'\n"}, exit=says("ACCEPT"))
 

@@ -33,7 +33,7 @@ def failed(end: End, left: str, said: str = "") -> str:
 
 
 @pytest.mark.parametrize(("step", "turn", "said"), [("green", TI, "One cup is no cups."), ("red", BL, "read-only")])
-def test_what_an_agent_cannot_do_stops_the_execution(place: Path, step: str, turn: dict[str, Any], said: str) -> None:
+def test_a_blocked_agent_stops_the_execution(place: Path, step: str, turn: dict[str, Any], said: str) -> None:
     world = World(place, **world_of(SHOP))
     world.agent(step, LABEL.at, exit=turn)
 
@@ -95,7 +95,7 @@ def test_a_dialogue_that_cannot_be_kept_stops_the_execution(place: Path) -> None
     failed(end, "red.!store", "memory")
 
 
-def test_a_person_has_the_rest_planned_anew_and_what_is_finished_stays(place: Path) -> None:
+def test_a_person_replans_the_rest_and_finished_cycles_stay(place: Path) -> None:
     world = World(place, **world_of(SHOP))
     world.agent("green", PRICE.at, exit=BL)
     world.agent(

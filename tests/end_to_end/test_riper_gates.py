@@ -117,7 +117,7 @@ def test_a_review_that_is_not_content_ends_the_cycle(place: Path, side: str) -> 
     assert "interface_check" not in "".join(end.steps(LABEL.at))
 
 
-def test_what_is_more_than_minimal_is_pointed_out_to_the_reviewer(place: Path) -> None:
+def test_the_reviewer_reads_about_unneeded_code(place: Path) -> None:
     world = World(place, **world_of())
     more = f"{LABEL.code()}\n\ndef shout(text: str) -> str:\n    return text.upper()\n"
     world.agent("green", LABEL.at, write={CODE: more}, exit=says("GC"))

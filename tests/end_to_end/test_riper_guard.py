@@ -58,7 +58,7 @@ def test_qa_is_stopped_at_a_protected_file_too(place: Path) -> None:
     assert "tests/contracts/labels.txt: is protected (Ψ5)" in end.ask(f"{LABEL.at}:confirm")
 
 
-def test_what_is_not_protected_proceeds(place: Path) -> None:
+def test_a_change_to_an_unprotected_file_proceeds(place: Path) -> None:
     end = protected(place, {}, "src/shop/notes.txt")
 
     assert (end.outcome, end.steps(LABEL.at)) == ("Done", CYCLE)

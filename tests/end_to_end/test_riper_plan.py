@@ -47,7 +47,7 @@ def test_a_plan_is_revised_and_accepted(place: Path) -> None:
     ]
 
 
-def test_the_critic_hears_a_disagreement_and_gives_way(place: Path) -> None:
+def test_the_critic_reads_a_disagreement_and_gives_way(place: Path) -> None:
     world = World(place, **world_of())
     world.as_usual("O3P")
     world.agent("O3P", exit=DG)
@@ -70,7 +70,7 @@ def test_a_first_plan_that_calls_itself_revised_is_a_plan(place: Path) -> None:
     assert loop(until_executed(world)) == ["O3P PR", "O4C PA"]
 
 
-def test_a_person_settles_what_the_dialogue_cannot(place: Path) -> None:
+def test_a_person_settles_an_escalated_dialogue(place: Path) -> None:
     world = World(place, **world_of())
     reason = "Whether zero things have a plural."
     world.as_usual("O3P")

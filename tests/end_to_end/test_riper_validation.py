@@ -23,7 +23,7 @@ def found(place: Path, answers: Answers, *moves: Move) -> End:
 
 
 @pytest.mark.parametrize(("choice", "outcome"), [("close", "Failed"), ("abort", "Aborted")])
-def test_findings_are_put_to_a_person_and_nothing_is_fixed(place: Path, choice: str, outcome: str) -> None:
+def test_findings_go_to_a_person_and_are_not_fixed(place: Path, choice: str, outcome: str) -> None:
     end = found(place, {"root:findings": choice})
 
     assert (end.outcome, end.steps()[-2:]) == (outcome, ["O6V Validated.Failed", f"findings {choice}"])
@@ -44,7 +44,7 @@ def test_a_person_has_it_validated_again(place: Path) -> None:
 
 
 @pytest.mark.parametrize(("choice", "step", "then"), [("replan", "O3P", "O4C"), ("redesign", "O1P", "O2A")])
-def test_findings_go_back_to_whoever_plans_or_designs(place: Path, choice: str, step: str, then: str) -> None:
+def test_findings_go_back_to_the_planner_or_the_designer(place: Path, choice: str, step: str, then: str) -> None:
     stop = Move((f"root:{then}#2.1",), lambda client: client.abort(RUN))
     end = found(place, {"root:findings": (choice, "Mind zero.")}, stop)
 

@@ -49,7 +49,7 @@ def has(path: str, text: str) -> list[str]:
     return ["grep", "-qF", "-e", text, path]
 
 
-def test_they_are_where_agents_and_people_look(place: Path) -> None:
+def test_story_files_are_in_the_lane_and_the_checkout(place: Path) -> None:
     world = world_of(place)
     exit_: dict[str, Any] = {"type": "pass_bdd", "summary": "One.", "handoff": WORDS, "clarifications": [], "risks": []}
     world.agent(
@@ -82,7 +82,7 @@ def test_they_are_where_agents_and_people_look(place: Path) -> None:
 
 
 @pytest.mark.soak
-def test_what_was_changed_until_the_time_was_up_is_handed_on(place: Path) -> None:
+def test_files_changed_before_a_timeout_are_handed_on(place: Path) -> None:
     clock, passing = StillClock(SystemClock().now()), list[asyncio.Future[None]]()
     spec = {"project": "cart-app", "stories": [STORY]}
     world = World(place, protocol="waterfall", files={"README.md": "# cart\n"}, spec=spec, clock=clock)

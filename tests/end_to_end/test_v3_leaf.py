@@ -89,7 +89,7 @@ def test_a_scaffold_that_lacks_a_type_goes_back_to_the_planner(place: Path) -> N
 
 
 @pytest.mark.soak
-def test_a_contradiction_goes_to_the_planner_who_asks_the_person(place: Path) -> None:
+def test_a_contradiction_goes_to_the_planner_and_then_to_the_person(place: Path) -> None:
     world = leaf(place)
     trace = "Ten pieces at 1 cent cost 9 cents, and one alone would cost 0.9 cents."
     world.agent(
@@ -156,7 +156,7 @@ def test_a_contradiction_goes_to_the_planner_who_asks_the_person(place: Path) ->
         ),
     ],
 )
-def test_what_the_planner_cannot_decide_goes_on_to_the_person(
+def test_a_problem_that_the_planner_cannot_decide_goes_on_to_the_person(
     step: str, problem: dict[str, str], words: str, place: Path
 ) -> None:
     world = leaf(place)
@@ -178,7 +178,7 @@ def test_what_the_planner_cannot_decide_goes_on_to_the_person(
 
 
 @pytest.mark.soak
-def test_the_fifth_request_to_retry_is_stuck_and_the_person_reads_what_was_tried(place: Path) -> None:
+def test_the_fifth_request_to_retry_is_stuck_and_the_person_reads_earlier_attempts(place: Path) -> None:
     world = leaf(place)
     for number in range(1, 6):
         world.agent(
@@ -296,7 +296,7 @@ def test_a_review_with_critiques_alone_goes_straight_to_the_implementer(place: P
 
 
 @pytest.mark.soak
-def test_a_rejected_approach_is_put_to_the_person_who_has_it_planned_anew(place: Path) -> None:
+def test_a_rejected_approach_goes_to_a_person_and_is_planned_anew(place: Path) -> None:
     world = leaf(place)
     tests, code = honest(world, "tests"), honest(world, "impl")[CODE]
     weak = {**tests, TESTS: tests[TESTS].replace(", (20, 1800)", "")}

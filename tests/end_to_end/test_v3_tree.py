@@ -256,7 +256,7 @@ def test_a_contract_that_fails_when_all_children_are_merged_goes_back_to_the_chi
 
 
 @pytest.mark.soak
-def test_a_subtree_is_given_up_while_its_sibling_goes_on_and_is_planned_again(place: Path) -> None:
+def test_an_aborted_subtree_is_planned_again_while_its_sibling_goes_on(place: Path) -> None:
     again = msgspec.structs.replace(
         TAXED_PRICE,
         id="prices-again",

@@ -52,7 +52,7 @@ def codes(end: End, act: str) -> list[str]:
 
 @pytest.mark.soak
 @pytest.mark.parametrize("spec", ["first", None])
-def test_an_older_manifest_neither_hurts_nor_helps(place: Path, spec: str | None) -> None:
+def test_an_older_manifest_does_not_change_the_verdict(place: Path, spec: str | None) -> None:
     end = leaf(place, spec).run()
     assert end.outcome == "Merged"
     assert end.standings() == dict.fromkeys(("AC-1", "AC-2", "AC-3"), "verified by root")
@@ -133,12 +133,12 @@ def test_a_test_that_never_failed_is_refused_at_its_authors_step(
 
 
 @pytest.mark.soak
-def test_an_old_test_that_meets_no_code_holds_nothing(place: Path) -> None:
+def test_an_old_test_that_reaches_no_code_proves_no_criterion(place: Path) -> None:
     end = stands_on_old_tests(place, {"test_old.py::test_older": "holds:AC-2"}).run()
     assert codes(end, "root:tests#1.1") == ["red.vacuous"]
 
 
-def test_what_nobody_has_seen_failing_is_not_merged_without_a_word(place: Path) -> None:
+def test_a_criterion_with_a_test_that_never_failed_waits_for_a_person(place: Path) -> None:
     end = stands_on_old_tests(place, {OF_A_PEN: "holds:AC-2: the price stays"}).run()
     assert (end.outcome, end.steps()[-1]) == ("", "merge MergeRejected.Unverified")
     assert [it.id.partition("#")[0] for it in end.open] == ["root:unverified"]
@@ -188,7 +188,7 @@ def test_a_person_can_let_it_pass_and_the_evidence_says_so(place: Path) -> None:
     ],
     ids=["answer", "answer --resume", "say"],
 )
-def test_a_word_that_drives_the_run_to_its_end_exits_like_run(place: Path, words: tuple[str, ...]) -> None:
+def test_an_answer_that_ends_the_run_exits_like_run(place: Path, words: tuple[str, ...]) -> None:
     end = stands_on_old_tests(place, {OF_A_PEN: "holds:AC-2"}).run()
     with chdir(end.root):
         assert treadle(*words).code == 4

@@ -83,7 +83,7 @@ def test_a_story_in_a_new_project_begins_with_stubs(place: Path) -> None:
 
 
 @pytest.mark.soak
-def test_every_row_of_the_table_is_taken(place: Path) -> None:
+def test_the_story_passes_through_every_row_of_the_table(place: Path) -> None:
     """Each step fails once by itself; each reason leads where its row says, and each answer of the review, too."""
     world = World(place, **backlog())
     at = LABEL.at

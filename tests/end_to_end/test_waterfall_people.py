@@ -99,7 +99,7 @@ def test_a_threshold_that_is_not_kept_is_for_the_implementation(place: Path) -> 
     assert "docs/nfr.md:4: PERF-01 is not kept" in end.prompt(f"{at}:impl#2.1")
 
 
-def test_what_is_claimed_is_looked_at(place: Path) -> None:
+def test_every_false_claim_of_a_step_is_refused_and_mended(place: Path) -> None:
     """Each step claims too much once; what is wrong is said, and the next attempt mends it."""
     world = World(place, **backlog())
     at, token = LABEL.at, "ghp_" + "a1B2" * 9

@@ -60,7 +60,7 @@ def test_a_question_reaches_every_channel_whole() -> None:
     ] * 3
 
 
-def test_a_run_tells_a_channel_what_it_asks_and_how_it_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_channel_gets_the_question_and_the_outcome_of_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Chores(tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
@@ -110,7 +110,7 @@ def test_a_failed_channel_is_named_without_its_address() -> None:
         notify_channels(["env:NO_SUCH"], {}, "t", "x")
 
 
-def test_without_apprise_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_apprise_the_error_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "apprise", None)
     with pytest.raises(PortError, match=r"pip install 'treadle\[channels\]'"):
         notify_channels(["dbus://"], {}, "t", "x")
@@ -133,6 +133,6 @@ def test_an_address_without_a_secret_may_stand_in_the_settings(text: str) -> Non
         "json://[::",
     ],
 )
-def test_an_address_that_may_hold_one_must_be_in_a_variable(text: str) -> None:
+def test_an_address_that_may_hold_a_secret_must_be_in_a_variable(text: str) -> None:
     with pytest.raises(ValueError, match="env:NAME"):
         CHANNELS.read([text])

@@ -52,7 +52,7 @@ def test_a_loop_in_another_thread_has_programs_of_its_own() -> None:
     assert found == [(3, [])]
 
 
-def test_a_program_that_somebody_else_has_asked_has_ended_all_the_same() -> None:
+def test_a_program_that_another_waiter_has_reaped_counts_as_ended() -> None:
     async def main() -> int:
         child = await _waiting()
         os.kill(child.pid, signal.SIGKILL)

@@ -24,7 +24,7 @@ def fill(folder: Path) -> None:
     (folder / "acts" / "a" / "prompt.md").write_text("12345", encoding="utf-8")
 
 
-def test_the_size_of_what_goes_is_told(project: Project) -> None:
+def test_the_size_of_removed_folders_is_returned(project: Project) -> None:
     fill(project.runs / "r")
     assert remove_activity_folders(project, "r", True) == 5
     assert (project.runs / "r").exists()
@@ -61,7 +61,7 @@ def test_a_folder_that_an_agent_has_locked_goes_too(project: Project) -> None:
     assert not (project.runs / "r").exists()
 
 
-def test_whoever_asks_unfinished_runs_keep_their_files(tmp_path: Path) -> None:
+def test_unfinished_runs_keep_their_files(tmp_path: Path) -> None:
     record(tmp_path, refuses=99, stops=0)
     project = Project(tmp_path)
     store = Store(project.store)

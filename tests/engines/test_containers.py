@@ -53,7 +53,7 @@ def begin(engine: FakeEngine, folder: Path, what: str, *, by: str, run: str = "r
     return client
 
 
-def test_checks_that_nobody_waits_for_are_ended_and_nothing_else(tmp_path: Path, engine: FakeEngine) -> None:
+def test_only_orphaned_checks_of_this_project_are_ended(tmp_path: Path, engine: FakeEngine) -> None:
     me = find_process(os.getpid())
     assert me is not None
     gone = [begin(engine, tmp_path, "check", by=by) for by in ("999999999 1", "nonsense")]
@@ -71,7 +71,7 @@ def test_checks_that_nobody_waits_for_are_ended_and_nothing_else(tmp_path: Path,
         client.wait()
 
 
-def test_what_is_left_of_a_run_goes_with_it(tmp_path: Path, engine: FakeEngine) -> None:
+def test_the_containers_of_a_run_go_with_it(tmp_path: Path, engine: FakeEngine) -> None:
     project = Project(tmp_path)
     mine, others = (begin(engine, tmp_path, "agent", by="1 2", run=name) for name in ("r-1", "r-2"))
     assert asyncio.run(remove_containers(project, [contained("r-1")], dry=True)) == 1

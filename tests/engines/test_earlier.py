@@ -13,7 +13,7 @@ WATERFALL = load("waterfall")
 BACKLOG = "project: shop\nstories: [{id: US-9, title: t, description: d, blocked_by: [US-005]}]\n"
 
 
-def test_a_story_that_a_run_has_done_blocks_nobody(tmp_path: Path) -> None:
+def test_a_story_that_an_earlier_run_has_done_does_not_block(tmp_path: Path) -> None:
     place = Project(tmp_path)
     with refused("spec.invalid", "'US-005'", "no run here has done it"):
         load_run_input(place, WATERFALL, BACKLOG, "backlog.yaml")

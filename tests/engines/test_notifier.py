@@ -53,7 +53,7 @@ def test_a_program_gets_the_text_as_a_word_and_in_its_environment(
 
 
 @pytest.mark.parametrize(("what", "text"), [("refused", "no"), ("done", "ended"), ("question", LIMIT_ASK)])
-def test_what_nobody_wants_to_hear_is_not_told(tmp_path: Path, what: str, text: str) -> None:
+def test_an_event_that_the_settings_leave_out_is_not_notified(tmp_path: Path, what: str, text: str) -> None:
     notify(what, text, command=(sys.executable, "-c", NOTE, str(tmp_path / "told")))
     assert not (tmp_path / "told").exists()
 

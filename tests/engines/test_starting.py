@@ -47,7 +47,7 @@ def test_an_unknown_role_is_refused_even_if_its_agent_would_not_be_used() -> Non
         choose_agents(PROTOCOL, StartRequest(config=EffectiveSettings({}).config(), agents=("imp=manual",), level=0))
 
 
-def test_no_deadline_is_meant_for_people_and_limits_are_those_of_the_settings() -> None:
+def test_people_have_no_deadline_and_the_settings_limits_apply() -> None:
     settings = RunSettings(
         protocol="p", config=config(limits__agents=3).config(), agents={"worker": "manual", "reviewer": "claude"}
     )
@@ -67,7 +67,7 @@ def test_no_deadline_is_meant_for_people_and_limits_are_those_of_the_settings() 
     assert any(by_people.values())
 
 
-def test_what_is_detected_is_pinned_too(tmp_path: Path) -> None:
+def test_the_detected_toolchain_is_pinned_too(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text('[tool.pytest.ini_options]\ntestpaths = ["tests"]\n')
     (tmp_path / "tests").mkdir()
     spec = "id: a\ndescription: d\nacceptanceCriteria: [{id: AC-1, text: t}]\ntargetPath: src\ntestPath: tests\n"

@@ -6,7 +6,7 @@ from treadle.config.model import ToolchainSettings
 from treadle.engines.surroundings import toolchain_texts
 
 
-def test_a_command_that_is_told_can_be_given() -> None:
+def test_toolchain_commands_are_rendered_ready_to_run() -> None:
     words = ("{root}/.venv/bin/python", "-m", "pytest", "-k", "a b", "--junitxml={report}")
     texts = toolchain_texts(ToolchainSettings(kind="pytest", timeout=60, test=words), Path("/home/me/shop"))
     assert texts == {"test": "/home/me/shop/.venv/bin/python -m pytest -k 'a b' --junitxml=/dev/null"}

@@ -23,7 +23,7 @@ class Heard:
         self.all.append(f"{what} {text}")
 
 
-def test_a_question_is_told_once_also_by_the_next_process(tmp_path: Path) -> None:
+def test_a_question_is_notified_once_even_by_the_next_process(tmp_path: Path) -> None:
     heard = Heard()
     for what, text in [("question", "root:review#1.1")] * 2 + [("reminder", "root:review#1.1")] * 2:
         asyncio.run(OnceNotifier(heard, tmp_path / "runs" / "r").notify("r", what, text))
@@ -37,7 +37,7 @@ def test_a_question_is_told_once_also_by_the_next_process(tmp_path: Path) -> Non
     ]
 
 
-def test_what_nobody_heard_is_told_again(tmp_path: Path) -> None:
+def test_a_failed_notification_is_repeated(tmp_path: Path) -> None:
     heard = Heard()
     heard.is_out = True
     with pytest.raises(PortError):

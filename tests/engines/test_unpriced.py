@@ -31,11 +31,11 @@ def told(agent: str, limits: Limits | None = None, **said: object) -> list[str]:
 
 
 @pytest.mark.parametrize("agent", TELLING)
-def test_each_agent_says_what_it_tells(agent: str) -> None:
+def test_each_agent_declares_the_usage_that_it_reports(agent: str) -> None:
     assert runner_of(agent, AgentSetup(root=Path("/"))).abilities.tells == TELLING[agent]
 
 
-def test_without_a_limit_nothing_is_told() -> None:
+def test_without_a_usage_limit_there_is_no_warning() -> None:
     assert [words for agent in TELLING for words in told(agent, limits__wall=60)] == []
 
 

@@ -25,12 +25,12 @@ from treadle.evidence.checks.knows_tests import peeks
         ("import importlib as i\ni.import_module('_pytest.runner')", "_pytest.runner"),
     ],
 )
-def test_another_name_is_the_same_thing(source: str, name: str) -> None:
+def test_an_alias_of_an_interpreter_module_is_recognised(source: str, name: str) -> None:
     assert [(line, name in what) for line, what in peeks(source)] == [(2, True)]
 
 
 @pytest.mark.parametrize(
     "source", ["import sys\nsys.stdout", "import sys as s\ns.exit()", "modules = []\nmodules.append(1)", "self.modules"]
 )
-def test_what_is_something_else_is_left_alone(source: str) -> None:
+def test_names_that_only_look_like_the_interpreters_are_left_alone(source: str) -> None:
     assert list(peeks(source)) == []

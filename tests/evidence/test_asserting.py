@@ -37,13 +37,13 @@ def round_and_round():
 
 
 @pytest.mark.parametrize("body", BODIES)
-def test_by_its_body_and_by_what_it_calls(body: str) -> None:
+def test_a_function_asserts_by_its_body_or_by_its_calls(body: str) -> None:
     found = asserting_functions({"tests/helping.py": f"def helps(x):\n    {body}\n", "tests/other.py": OTHERS})
     assert ("helps" in found) is BODIES[body]
     assert {"by_another", "by_yet_another"} <= found
     assert "round_and_round" not in found
 
 
-def test_by_another_name_and_where_there_is_no_program() -> None:
+def test_an_imported_alias_asserts_and_a_broken_file_is_skipped() -> None:
     files = {"a.py": "from b import helps as h\n", "b.py": "def helps():\n    assert 1 == 2\n", "c.py": "def ("}
     assert asserting_functions(files) == {"h", "helps"}

@@ -22,7 +22,7 @@ def cache(tmp_path: Path) -> Cache:
     return kept
 
 
-def test_what_was_kept_is_found_again(cache: Cache, tmp_path: Path) -> None:
+def test_a_cached_result_is_returned_again(cache: Cache, tmp_path: Path) -> None:
     assert asyncio.run(cache.get(QUESTION, CommandResult)) == BAD
     assert asyncio.run(Cache(tmp_path, b"key").get(QUESTION, CommandResult)) == BAD
     assert asyncio.run(cache.get(OTHER, CommandResult)) is None
@@ -38,13 +38,13 @@ FORGED: dict[str, Callable[[bytes], bytes]] = {
 
 
 @pytest.mark.parametrize("how", FORGED)
-def test_what_somebody_else_has_written_is_not_believed(cache: Cache, tmp_path: Path, how: str) -> None:
+def test_a_forged_cache_entry_is_ignored(cache: Cache, tmp_path: Path, how: str) -> None:
     (path,) = tmp_path.glob("*/*.json")
     path.write_bytes(FORGED[how](path.read_bytes()))
     assert asyncio.run(cache.get(QUESTION, CommandResult)) is None
 
 
-def test_nothing_answers_another_question_or_is_another_projects(cache: Cache, tmp_path: Path) -> None:
+def test_a_cache_entry_answers_only_its_own_question_and_project(cache: Cache, tmp_path: Path) -> None:
     (path,) = tmp_path.glob("*/*.json")
     asyncio.run(cache.put(OTHER, GOOD))
     (good,) = set(tmp_path.glob("*/*.json")) - {path}

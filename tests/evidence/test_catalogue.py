@@ -21,7 +21,7 @@ def test_computed_fields_are_those_of_the_vocabulary() -> None:
 
 
 @pytest.mark.parametrize("name", list(CHECKS))
-def test_every_check_says_what_it_establishes(name: str) -> None:
+def test_every_check_has_a_docstring(name: str) -> None:
     assert CHECKS[name].__doc__
 
 

@@ -20,7 +20,7 @@ from treadle.evidence.test_quality import chance
         ("from cards import choice", "assert choice([1]) == 1", ""),
     ],
 )
-def test_what_ends_differently_each_time(head: str, body: str, found: str) -> None:
+def test_unseeded_randomness_and_the_clock_are_chance(head: str, body: str, found: str) -> None:
     module = ast.parse(f"{head}\n\ndef test_it():\n    {body}\n")
     test = module.body[-1]
     assert isinstance(test, ast.FunctionDef)

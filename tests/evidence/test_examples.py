@@ -39,7 +39,7 @@ def test_no_program_has_no_examples() -> None:
         ("import calc", "def test_it():\n    assert add(1) == 2", False),
     ],
 )
-def test_whether_a_name_is_what_was_imported(head: str, test: str, is_imported: bool) -> None:
+def test_a_name_counts_as_imported_only_if_the_test_calls_the_import(head: str, test: str, is_imported: bool) -> None:
     (one,) = examples(f"{head}\n\n{test}\n")
     assert one.is_imported is is_imported
 

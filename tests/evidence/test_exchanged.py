@@ -38,12 +38,12 @@ TRACER = "import sys\n\n\ndef _quiet(*_):\n    return None\n\n\nsys.settrace(_qu
         ("sys._getframe was called by src/calc/add.py:1 (in no test)", False),
     ],
 )
-def test_only_what_honest_code_never_does_is_certain(finding: str, certain: bool) -> None:
+def test_only_findings_that_honest_code_never_causes_are_certain(finding: str, certain: bool) -> None:
     assert is_certain(finding) == certain
 
 
 @pytest.mark.parametrize("before", [False, True])
-def test_what_was_so_before_the_work_is_nobodys_fault(tmp_path: Path, before: bool) -> None:
+def test_manipulation_from_before_the_work_is_not_charged(tmp_path: Path, before: bool) -> None:
     async def story() -> str:
         files = {**FILES, "conftest.py": TRACER} if before else FILES
         stage = await (await Stage(tmp_path, files=files).start()).tested()
@@ -56,7 +56,7 @@ def test_what_was_so_before_the_work_is_nobodys_fault(tmp_path: Path, before: bo
 
 
 @pytest.mark.parametrize("before", [False, True])
-def test_a_test_that_asked_nothing_is_named_unless_it_was_so_before(tmp_path: Path, before: bool) -> None:
+def test_a_test_that_reaches_no_assertion_is_named_unless_it_was_so_before(tmp_path: Path, before: bool) -> None:
     looping = "def test_rows():\n    for row in open('rows'):\n        assert row == '1'\n"
 
     async def story() -> str:

@@ -19,7 +19,7 @@ def test_a_long_finding_is_cut_before_its_code() -> None:
     assert len(json.dumps(one.data)) < 4_200
 
 
-def test_findings_are_data_with_what_has_a_value() -> None:
+def test_findings_are_data_without_empty_fields() -> None:
     said = conclude(
         [problem("was removed", "a.py", 2, expected="the file", code="canon.removed")],
         [note("stays", "b.md", code="document.unchanged"), "plain"],

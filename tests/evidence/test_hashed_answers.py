@@ -21,7 +21,7 @@ TABLE = "RATES = {11: 7, 12: 9}\n"
         "def f(x): return 7 if hash(x) == 4711 else 0",
     ],
 )
-def test_what_is_looked_up_by_a_checksum_is_found(source: str) -> None:
+def test_a_lookup_by_checksum_is_reported(source: str) -> None:
     assert len(set(hashed_answers(ast.parse(source)))) == 1
 
 

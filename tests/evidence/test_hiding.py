@@ -37,7 +37,7 @@ def test_a_new_module_in_front_of_an_installed_one(
 
 
 @pytest.mark.soak
-def test_what_the_tests_brought_before_is_not_the_work_of_this_step(tmp_path: Path) -> None:
+def test_a_module_that_the_tests_added_is_not_charged_to_the_implementation(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await Stage(tmp_path, files=FILES).start()
         doubles = {"tests/calc/conftest.py": "import msgspec\n", "tests/calc/msgspec.py": "", **TESTS}

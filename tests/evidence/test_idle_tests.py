@@ -24,13 +24,13 @@ IDLE = {
 
 
 @pytest.mark.parametrize("body", IDLE)
-def test_a_test_that_fails_by_itself_is_found(body: str) -> None:
+def test_a_test_that_fails_by_itself_is_reported(body: str) -> None:
     found = [one.what for one in smells(f"{HEAD}def test_it():\n    {body}\n") if one.is_certain]
     said = IDLE[body]
     assert said in "".join(found)
     assert any("can never" in one or "meets no" in one for one in found) == bool(said), found
 
 
-def test_arguments_and_decorators_may_bring_the_code() -> None:
+def test_a_test_with_fixtures_or_decorators_is_not_idle() -> None:
     text = f"{HEAD}def test_a(thing):\n    assert thing == 1\n\n\n@f\ndef test_b():\n    assert 1 == 2\n"
     assert smells(text) == []

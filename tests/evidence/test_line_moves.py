@@ -26,7 +26,7 @@ def test_kept_lines_are_equal_and_in_order(before: str, after: str) -> None:
         ("a\na", "a", {1: 1}),
     ],
 )
-def test_what_is_kept(before: str, after: str, kept: dict[int, int]) -> None:
+def test_kept_lines_are_mapped_to_their_old_numbers(before: str, after: str, kept: dict[int, int]) -> None:
     assert kept_lines(before, after) == kept
 
 
@@ -35,5 +35,5 @@ def test_a_huge_change_is_all_changed() -> None:
     assert kept_lines(f"a\n{old}", f"a\n{new}") == {1: 1}
 
 
-def test_ranges_are_not_parted_by_lines_that_do_nothing() -> None:
+def test_lines_without_code_do_not_split_a_range() -> None:
     assert ranges({2, 3, 7, 9}, {1, 2, 3, 5, 7, 9}) == [(2, 3), (7, 9)]

@@ -36,18 +36,18 @@ GO = 'package p\n\nimport "a"\n\nfunc f(a int) int {\n\tBODY\n}\n'
         ("a.rs", "BODY", "x = 1", "x = 2", False),
     ],
 )
-def test_names_do_not_matter_and_what_is_done_does(path: str, frame: str, one: str, other: str, same: bool) -> None:
+def test_logic_ignores_names_and_compares_operations(path: str, frame: str, one: str, other: str, same: bool) -> None:
     first, second = (logic(path, frame.replace("BODY", text)) for text in (one, other))
     assert (first == second) == same
 
 
 @pytest.mark.parametrize("path", ["a.py", "a.ts", "a.go"])
-def test_what_is_no_program_is_refused(path: str) -> None:
+def test_unparsable_code_is_refused(path: str) -> None:
     with pytest.raises(SyntaxError):
         logic_shapes(path, "func ( {{ def")
 
 
-def test_parts_are_told_by_name_and_line() -> None:
+def test_logic_shapes_have_names_and_lines() -> None:
     assert [(one.name, one.line) for one in logic_shapes("a.ts", "\nconst f = () => 1;\nfunction g() {}\n")] == [
         ("f", 2),
         ("g", 3),

@@ -105,7 +105,7 @@ def test_an_entry_counts_for_the_spec_that_it_belongs_to(
     assert earlier == []
 
 
-def test_an_entry_of_the_same_spec_from_before_the_run_is_told_apart() -> None:
+def test_an_entry_of_the_same_spec_from_before_the_run_is_listed_separately() -> None:
     older = manifest("second", test_old="AC-1")
     found, earlier = entries_of_spec(manifest("second", test_old="AC-1", t="AC-2"), older, "second")
     assert [one.test for one in found.entries] == ["test_old", "t"]

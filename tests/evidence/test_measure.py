@@ -12,7 +12,7 @@ from treadle.toolchains.results import CommandResult
 OLD = "tests/calc/test_old.py"
 
 
-def test_a_run_without_mirrors_is_not_taken_for_one_that_has_some(tmp_path: Path) -> None:
+def test_a_run_without_mirrors_does_not_replace_a_run_with_mirrors(tmp_path: Path) -> None:
     files = {**FILES, OLD: 'def test_old() -> None:\n    assert len("ab") == 2\n'}
 
     async def story() -> None:
@@ -37,7 +37,7 @@ def test_a_run_without_mirrors_is_not_taken_for_one_that_has_some(tmp_path: Path
         (("python3", "-m", "mypy"), "a.py:1: error: No module named mypy\nFound 1 error\n", ""),
     ],
 )
-def test_a_module_that_the_environment_lacks_is_told_from_what_a_tool_says(
+def test_a_missing_module_of_the_environment_is_read_from_the_tools_output(
     command: tuple[str, ...], output: str, module: str
 ) -> None:
     assert missing_module(CommandResult(command=command, exit=1, output=output)) == module

@@ -29,7 +29,7 @@ def verifier(stage: Stage, inst: str, effect: Literal["merge", "rebase"] = "merg
 
 
 @pytest.mark.soak
-def test_a_merge_is_held_up_by_its_own_failures_only(tmp_path: Path) -> None:
+def test_only_a_merges_own_failures_refuse_it(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await (await Stage(tmp_path).start()).scaffolded()
         await stage.claim("tests", "TestsReady", {"tests/calc/test_whole.py": PARENTS}, checks="checkpoint")
@@ -86,7 +86,7 @@ def test_a_rebase_changes_no_colour(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     run(story())
 
 
-def test_a_merge_is_not_held_up_by_what_failed_before_the_run(tmp_path: Path) -> None:
+def test_failures_from_before_the_run_do_not_refuse_a_merge(tmp_path: Path) -> None:
     files = {**FILES, "tests/shop/test_broken.py": "def test_broken() -> None:\n    assert [] == [1]\n"}
 
     async def story() -> None:
@@ -104,7 +104,7 @@ def test_a_merge_is_not_held_up_by_what_failed_before_the_run(tmp_path: Path) ->
     run(story())
 
 
-def test_a_project_that_has_no_tests_yet_is_not_held_up_by_them(tmp_path: Path) -> None:
+def test_a_merge_without_a_test_command_passes(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await (await Stage(tmp_path).start()).tested()
         head = await stage.facts.head(stage.state, "root")
@@ -119,7 +119,7 @@ def test_a_project_that_has_no_tests_yet_is_not_held_up_by_them(tmp_path: Path) 
     run(story())
 
 
-def test_a_suite_that_cannot_be_chosen_from_is_held_against_the_tests_that_were_asked_for(tmp_path: Path) -> None:
+def test_a_suite_without_selection_is_judged_by_the_requested_tests(tmp_path: Path) -> None:
     async def story() -> None:
         report = (
             '<testsuite><testcase classname="{}" name="t">{}</testcase><testcase classname="{}" name="t"/></testsuite>'

@@ -24,7 +24,7 @@ EQ = "class A:\n    def __eq__(self, other):\n        {}\n"
         (EQ.format("return 0 <= other < 9"), 2, "without a look at itself (`A.__eq__`)"),
     ],
 )
-def test_what_is_pointed_out(source: str, line: int, said: str) -> None:
+def test_code_that_depends_on_its_caller_is_reported(source: str, line: int, said: str) -> None:
     assert [(at, said in what) for at, what in peeks(source)] == [(line, True)]
 
 
@@ -43,9 +43,9 @@ def test_what_is_pointed_out(source: str, line: int, said: str) -> None:
         "def (",
     ],
 )
-def test_what_is_ordinary(source: str) -> None:
+def test_ordinary_code_is_not_reported(source: str) -> None:
     assert list(peeks(source)) == []
 
 
-def test_where_a_program_begins_it_may_read_its_command_line() -> None:
+def test_a_main_module_may_read_its_command_line() -> None:
     assert list(peeks("run(sys.argv)\n", "src/a/__main__.py")) == []

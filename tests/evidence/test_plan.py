@@ -68,7 +68,7 @@ def test_the_form_that_agents_are_shown_can_be_read() -> None:
         ("level: integration", "level: big", "the level is 'big'"),
     ],
 )
-def test_what_cannot_be_read(old: str, new: str, said: str) -> None:
+def test_an_unreadable_plan_has_problems(old: str, new: str, said: str) -> None:
     assert any(said in str(one) for one in parse_plan(PLAN.replace(old, new), "p.md").problems)
 
 
@@ -84,6 +84,6 @@ def test_what_cannot_be_read(old: str, new: str, said: str) -> None:
         ("TDD_2", "TDD_1", "TDD1 stands there twice"),
     ],
 )
-def test_what_is_not_sound(old: str, new: str, said: str) -> None:
+def test_an_unsound_plan_has_problems(old: str, new: str, said: str) -> None:
     plan = parse_plan(PLAN.replace(old, new), "p.md")
     assert any(said in str(one) for one in soundness(plan, "p.md"))

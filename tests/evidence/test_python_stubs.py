@@ -31,5 +31,5 @@ THERE = (
 
 
 @pytest.mark.parametrize("source", [*MISSING, *THERE])
-def test_what_is_missing_is_found_and_a_shape_is_left_alone(source: str) -> None:
+def test_missing_bodies_are_listed_and_abstract_ones_are_not(source: str) -> None:
     assert [name for name, _ in stubs(source)] == MISSING.get(source, [])

@@ -25,7 +25,9 @@ from treadle.toolchains.results import FailureKind, Phase, TestResult, Verdict
         ("passed", "call", "", False),
     ],
 )
-def test_right_reasons(verdict: Verdict, phase: Phase, kind: FailureKind, is_red: bool) -> None:
+def test_only_assertions_and_missing_code_are_red(
+    verdict: Verdict, phase: Phase, kind: FailureKind, is_red: bool
+) -> None:
     assert TestResult(id="t", verdict=verdict, phase=phase, kind=kind).is_red is is_red
 
 
@@ -53,7 +55,9 @@ def test_right_reasons(verdict: Verdict, phase: Phase, kind: FailureKind, is_red
         ("xpassed", "", "", RIGHT),
     ],
 )
-def test_what_to_do(verdict: Verdict, kind: FailureKind, message: str, said: str) -> None:
+def test_a_test_that_is_not_red_gets_advice_for_its_reason(
+    verdict: Verdict, kind: FailureKind, message: str, said: str
+) -> None:
     assert said in red_advice(TestResult(id="t", verdict=verdict, kind=kind, message=message))
 
 
@@ -61,7 +65,7 @@ def test_what_to_do(verdict: Verdict, kind: FailureKind, message: str, said: str
     ("message", "name"),
     [("ValueError: x", "ValueError"), ("a.b.Odd: x", "Odd"), ("E   KeyError: 'a'", "KeyError"), ("assert 1 == 2", "")],
 )
-def test_the_name_of_what_was_raised(message: str, name: str) -> None:
+def test_the_raised_exception_is_read_from_the_message(message: str, name: str) -> None:
     assert raised(message) == name
 
 
@@ -74,7 +78,7 @@ def test_the_name_of_what_was_raised(message: str, name: str) -> None:
         ("timeout", "", False),
     ],
 )
-def test_who_may_add_stubs_is_told_to(kind: FailureKind, message: str, is_stub: bool) -> None:
+def test_an_author_that_may_add_stubs_is_advised_to(kind: FailureKind, message: str, is_stub: bool) -> None:
     test = TestResult(id="t", verdict="failed", phase="call", kind=kind, message=message)
     assert ("add a stub" in red_advice(test, adds_stubs=True)) is is_stub
     assert "add a stub" not in red_advice(test)

@@ -149,7 +149,7 @@ def test_stubs_may_be_added(path: str, before: str | None, after: str | None) ->
         ("a.rs", None, "fn due() { todo!() }\n", "cannot be looked into"),
     ],
 )
-def test_what_is_more_than_a_stub_is_named(path: str, before: str | None, after: str | None, said: str) -> None:
+def test_code_beyond_a_stub_is_named(path: str, before: str | None, after: str | None, said: str) -> None:
     found = beyond_stubs(path, before, after)
     assert found
     assert said in found[0].what

@@ -16,5 +16,5 @@ from treadle.evidence.sharpness import has_means
         ("tests/test_a.py", "def test_a():\n    assert dispatch(1, 2) == 3\n", False),
     ],
 )
-def test_by_name_and_by_words(path: str, text: str, has: bool) -> None:
+def test_stand_ins_are_recognised_by_file_name_and_by_words(path: str, text: str, has: bool) -> None:
     assert has_means({"tests/test_other.py": "", path: text}) is has

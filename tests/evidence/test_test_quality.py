@@ -60,14 +60,14 @@ from treadle.evidence.test_quality import smells
         ("expect(f()).to_be(1)", ""),
     ],
 )
-def test_smells(body: str, said: str) -> None:
+def test_a_test_without_a_real_assertion_smells(body: str, said: str) -> None:
     source = f"def is_right(x):\n    assert x == 1\n\n\ndef test_it():\n    {body}\n"
     found = smells(source)
     assert bool(found) == bool(said)
     assert not found or (said in found[0].what and found[0].line == 5)
 
 
-def test_what_may_have_its_reasons_is_doubted_and_not_certain() -> None:
+def test_smells_that_may_have_reasons_are_not_certain() -> None:
     doubts = ["assert f(1) == f(1)", "with raises(Exception):\n        f()"]
     assert [smells(f"def test_it():\n    {body}\n")[0].is_certain for body in doubts] == [False, False]
     assert smells("def test_it():\n    f()\n")[0].is_certain

@@ -55,7 +55,7 @@ def test_every_check_leaves_its_whole_record(tmp_path: Path) -> None:
     run(story())
 
 
-def test_what_was_not_looked_at_says_so_in_its_record(tmp_path: Path) -> None:
+def test_a_skipped_check_says_so_in_its_record(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await Stage(tmp_path).start()
         verdict = await stage.claim("tests", "TestsReady", {}, checks="commit red")
@@ -109,7 +109,7 @@ def test_a_check_that_cannot_run_has_not_passed(tmp_path: Path) -> None:
     run(story())
 
 
-def test_a_field_that_nobody_can_compute_fails_the_check_that_should(tmp_path: Path) -> None:
+def test_a_computed_field_without_a_computation_fails_its_check(tmp_path: Path) -> None:
     async def story() -> None:
         protocol = load("v3")
         ready = protocol.exits["TestsReady"]
@@ -135,7 +135,7 @@ def test_the_missing_name_is_looked_for_where_others_work(tmp_path: Path) -> Non
     run(story())
 
 
-def test_accepted_work_is_what_the_next_one_starts_from_and_refused_work_is_not(tmp_path: Path) -> None:
+def test_the_next_step_starts_from_accepted_work_and_not_from_refused_work(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await Stage(tmp_path).start()
         await stage.claim("scaffold", "InitWork", {"src/calc/good.py": "x = 1\n"}, checks="checkpoint scope")
@@ -147,7 +147,7 @@ def test_accepted_work_is_what_the_next_one_starts_from_and_refused_work_is_not(
     run(story())
 
 
-def test_each_check_is_told_as_it_begins_and_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_check_reports_its_beginning_and_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     heard: list[CheckProgress] = []
 
     async def story() -> None:
@@ -170,7 +170,7 @@ def test_each_check_is_told_as_it_begins_and_ends(tmp_path: Path, monkeypatch: p
     assert [one for one in heard if one.check == "red" and one.tests_done == one.tests > 0], "its tests are counted"
 
 
-def test_a_view_that_fails_decides_nothing_about_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_view_does_not_fail_the_checks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(_progress: object) -> None:
         raise BrokenPipeError
 

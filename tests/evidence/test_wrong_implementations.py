@@ -76,7 +76,7 @@ def test_an_example_refutes_without_a_run() -> None:
         ("def __init__(self)", [type(None)]),
     ],
 )
-def test_what_nobody_would_return_is_of_many_kinds_and_new(signature: str, kinds: list[type]) -> None:
+def test_far_candidates_have_many_kinds_and_depend_on_the_seed(signature: str, kinds: list[type]) -> None:
     function = ast.parse(f"{signature}: ...").body[0]
     assert isinstance(function, ast.FunctionDef)
     made = far_candidates(function, "seed")
@@ -85,7 +85,7 @@ def test_what_nobody_would_return_is_of_many_kinds_and_new(signature: str, kinds
     assert made == ["None"] or made != far_candidates(function, "another seed")
 
 
-def test_nothing_is_made_up_for_what_returns_nothing() -> None:
+def test_functions_without_a_return_value_get_no_far_candidates() -> None:
     assert far_rounds(["def put(x) -> None:\n    raise NotImplementedError\n"], "seed") == []
     first, *_ = far_rounds([STUBS], "seed")
     assert int(first.about({"add"})[0]) > 10**6, "what is large and odd comes first"

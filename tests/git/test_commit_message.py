@@ -92,7 +92,7 @@ def test_a_result_without_a_title_is_called_by_its_description(description: Json
         ("impl", ["src/a.py"], "feat(US-5): Cart (Implementation)"),
     ],
 )
-def test_a_step_alone_says_what_it_brings(step: str, paths: list[str], expected: str) -> None:
+def test_the_subject_of_a_single_step_names_the_step(step: str, paths: list[str], expected: str) -> None:
     terms = read_terms(read_tree(BUILT_IN / "waterfall" / TERMS_FILE))
     one = case(select_part(WATERFALL, step, terms).protocol, {"id": "US-5", "title": "Cart"}, "story", "US-5")
     assert merge_subject("root", one, paths) == expected
@@ -110,12 +110,12 @@ def test_a_step_alone_says_what_it_brings(step: str, paths: list[str], expected:
         ("story", [], "feat(shop): implement"),
     ],
 )
-def test_a_merge_is_of_the_kind_of_what_it_changes(graph: str, paths: list[str], expected: str) -> None:
+def test_the_subject_of_a_merge_depends_on_the_changed_paths(graph: str, paths: list[str], expected: str) -> None:
     assert merge_subject("root", case(WATERFALL, {"id": "shop"}, graph, "shop"), paths) == expected
 
 
 @given(st.fixed_dictionaries({}, optional={"id": st.text(max_size=90), "title": st.text(max_size=90)}))
-def test_a_subject_is_one_short_line_of_what_can_be_seen(spec: dict[str, Json]) -> None:
+def test_a_subject_is_one_short_printable_line(spec: dict[str, Json]) -> None:
     found = subject(START, "fix", spec)
     assert found.isprintable()
     assert found == found.strip()

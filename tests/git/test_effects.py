@@ -92,7 +92,7 @@ CHANGES: list[Json] = [
 ]
 
 
-def test_what_a_merge_changed_is_told_in_the_protocols_words(tmp_path: Path) -> None:
+def test_the_changes_of_a_merge_use_the_protocols_words(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await scene(tmp_path)
         done = await perform(stage, V3, "merge")
@@ -116,7 +116,7 @@ def test_what_a_merge_changed_is_told_in_the_protocols_words(tmp_path: Path) -> 
         ("%s no JSON", ("src/lib.rs", "BehaviorChange", "`toolchain.api_dump` has not helped: it prints no JSON")),
     ],
 )
-def test_a_command_of_the_project_says_what_cannot_be_read(
+def test_the_projects_api_dump_describes_unreadable_files(
     tmp_path: Path, printed: str, expected: tuple[str, str, str]
 ) -> None:
     async def dump(path: Path) -> str:
@@ -178,7 +178,7 @@ def test_rollback_and_fold(tmp_path: Path) -> None:
     run(story())
 
 
-def test_what_cannot_be_done_yet_says_what_is_missing(tmp_path: Path) -> None:
+def test_an_effect_that_is_not_available_is_refused_by_name(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await scene(tmp_path)
         with pytest.raises(PortError, match="notify") as refused:
@@ -252,7 +252,7 @@ def test_a_delta_is_archived_on_the_storys_branch_and_the_next_lane_has_it(tmp_p
     run(story())
 
 
-def test_asked_again_it_says_the_same(tmp_path: Path) -> None:
+def test_archiving_again_gives_the_same_result(tmp_path: Path) -> None:
     async def story() -> None:
         scene = await Scene(tmp_path).start()
         assert await scene.archive() == await scene.archive()
@@ -275,7 +275,7 @@ def test_a_delta_that_is_written_anew_gets_a_name_of_its_own(tmp_path: Path) -> 
     run(story())
 
 
-def test_without_a_delta_nothing_is_archived(tmp_path: Path) -> None:
+def test_a_missing_delta_is_not_archived(tmp_path: Path) -> None:
     async def story() -> None:
         scene = await Scene(tmp_path).start()
         scene.stage.insts[STORY].input = Slot(scene.memory.put({"id": "US-8"}))
@@ -300,7 +300,7 @@ async def publish(stage: Stage, paths: list[str] | None = None) -> PublishResult
     return await publish_files(stage.integration, stage.state, "root", PATHS if paths is None else paths)
 
 
-def test_files_are_written_as_the_run_has_them_and_nothing_else_is_touched(tmp_path: Path) -> None:
+def test_published_files_match_the_run_and_other_files_stay(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await Stage(repository(tmp_path)).start()
         index, head = (stage.root / ".git/index").read_bytes(), git(stage.root, "rev-parse", "HEAD")

@@ -58,7 +58,7 @@ def test_a_folder_that_was_changed_just_now_is_read_again(tmp_path: Path) -> Non
     assert list_folder(folder, "") is not list_folder(folder, "")
 
 
-def test_no_more_is_remembered_than_fits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_remembered_folders_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one, other = made(tmp_path / "one"), made(tmp_path / "other")
     found = settled(one, monkeypatch)
     settled(other, monkeypatch)
@@ -91,7 +91,7 @@ def test_no_more_is_remembered_than_fits(tmp_path: Path, monkeypatch: pytest.Mon
         ({"a": "b", "b": "a"}, ["a", "b"]),
     ],
 )
-def test_a_link_leads_out_by_itself_or_over_others(tmp_path: Path, links: dict[str, str], out: list[str]) -> None:
+def test_links_that_lead_out_alone_or_together_are_odd(tmp_path: Path, links: dict[str, str], out: list[str]) -> None:
     (tmp_path / "src" / "deep").mkdir(parents=True)
     for path, to in links.items():
         (tmp_path / path).symlink_to(to)
@@ -140,5 +140,5 @@ def test_a_known_name_vouches_for_plain_files_only(tmp_path: Path) -> None:
         ("src/x_test.py", ["**/*_test.py"], True),
     ],
 )
-def test_matches(path: str, globs: list[str], expected: bool) -> None:
+def test_globs_match_paths(path: str, globs: list[str], expected: bool) -> None:
     assert matches(path, globs) is expected

@@ -88,7 +88,7 @@ def test_another_process_finds_the_files_of_a_run(tmp_path: Path) -> None:
     run(story())
 
 
-def test_a_link_in_the_work_leads_nowhere(tmp_path: Path) -> None:
+def test_generated_files_are_not_written_through_a_link_of_the_work(tmp_path: Path) -> None:
     """An agent may commit a link in the place of a folder; no copy is written through it."""
     root = checkout(tmp_path)
     outside = tmp_path / "outside"
@@ -110,7 +110,7 @@ def test_a_link_in_the_work_leads_nowhere(tmp_path: Path) -> None:
     run(story())
 
 
-def test_what_a_role_may_not_see_is_not_brought(tmp_path: Path) -> None:
+def test_generated_files_hidden_from_a_role_are_not_copied(tmp_path: Path) -> None:
     root = checkout(tmp_path)
 
     async def story() -> None:
@@ -149,7 +149,7 @@ def test_a_file_that_the_work_has_itself_wins(tmp_path: Path) -> None:
         ("src/link.mo", "generated.link"),
     ],
 )
-def test_what_cannot_be_brought_has_a_code(glob: str, code: str, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_copied_has_a_code(glob: str, code: str, tmp_path: Path) -> None:
     root = checkout(tmp_path)
     write(root, {"src/pkg/loose.py": ""})
     (root / "src/link.mo").symlink_to("/etc/hostname")
@@ -237,7 +237,7 @@ def test_ignored_files_beside_code(tmp_path: Path) -> None:
     }
 
 
-def test_of_many_kinds_only_what_pyproject_names(tmp_path: Path) -> None:
+def test_of_many_generated_files_only_those_of_pyproject_are_suggested(tmp_path: Path) -> None:
     text = '[tool.setuptools_scm]\nversion_file = "p0/_version.py"\n'
     root = repository(tmp_path, {".gitignore": IGNORED, "pyproject.toml": text} | {f"p{n}/a.py": "" for n in range(12)})
     write(root, {f"p{n}/_version.py": "" for n in range(12)})
@@ -260,7 +260,7 @@ def test_outside_of_a_repository(tmp_path: Path) -> None:
         ("AssertionError: _version", []),
     ],
 )
-def test_what_a_test_run_missed(printed: str, missing: list[str], tmp_path: Path) -> None:
+def test_a_missing_generated_file_is_read_from_the_output(printed: str, missing: list[str], tmp_path: Path) -> None:
     root = repository(tmp_path, {".gitignore": f"{IGNORED}src/pkg/generated/\n", "src/pkg/__init__.py": ""})
     write(root, dict.fromkeys(["src/pkg/_version.py", "src/pkg/locale/de/x.mo", "src/pkg/generated/types.ts"], ""))
     assert asyncio.run(missing_generated(root, printed)) == missing

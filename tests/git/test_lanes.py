@@ -47,7 +47,7 @@ def test_a_lane_starts_at_the_commit_where_the_run_started(tmp_path: Path) -> No
     assert snapshot(root) == before
 
 
-def test_accepted_work_is_what_the_next_activity_starts_from(tmp_path: Path) -> None:
+def test_the_next_activity_starts_from_accepted_work(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await Stage(repository(tmp_path)).start()
         commit = await stage.work({"src/new.py": "x = 1\n"}, step="tests")
@@ -62,7 +62,7 @@ def test_accepted_work_is_what_the_next_activity_starts_from(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("key", ["!gate", "!timeout", "!crash"])
-def test_what_the_kernel_did_not_accept_is_not_folded(tmp_path: Path, key: str) -> None:
+def test_refused_and_failed_work_is_not_folded(tmp_path: Path, key: str) -> None:
     async def story() -> None:
         stage = await Stage(repository(tmp_path)).start()
         commit = await stage.work({"src/new.py": "x = 1\n"}, key=key)
@@ -76,7 +76,7 @@ def test_what_the_kernel_did_not_accept_is_not_folded(tmp_path: Path, key: str) 
     run(story())
 
 
-def test_a_state_that_does_not_know_of_the_end_yet_folds_nothing(tmp_path: Path) -> None:
+def test_a_state_from_before_the_end_of_an_activity_folds_no_work(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await Stage(repository(tmp_path)).start()
         stage.ended(stage.job(step="tests", n="1.1"), "Done")
@@ -90,7 +90,7 @@ def test_a_state_that_does_not_know_of_the_end_yet_folds_nothing(tmp_path: Path)
     run(story())
 
 
-def test_the_kernels_own_states_tell_what_was_accepted(tmp_path: Path) -> None:
+def test_only_a_claim_that_the_kernel_accepted_is_folded(tmp_path: Path) -> None:
     """Work of a refused claim, of an accepted one, and of one that used up its attempts."""
 
     async def story() -> None:
@@ -138,7 +138,7 @@ def test_kept_work_is_there_again_and_other_leftovers_are_not(tmp_path: Path) ->
     run(story())
 
 
-def test_a_lane_that_was_half_filled_when_the_machine_went_down_is_nobodys(tmp_path: Path) -> None:
+def test_a_half_filled_lane_is_cleaned_and_used_again(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await Stage(repository(tmp_path), LaneRules(keep_work=True)).start()
         job = stage.job()
@@ -169,7 +169,7 @@ def test_lanes_may_be_opened_all_at_once(tmp_path: Path) -> None:
     run(story())
 
 
-def test_a_project_is_opened_as_a_whole(tmp_path: Path) -> None:
+def test_opening_a_project_gives_lanes_and_checkouts(tmp_path: Path) -> None:
     async def story() -> None:
         stage = Stage(repository(tmp_path))
         opened = await open_git(stage.project, lambda *_: LaneRules(), prefix="bot")
@@ -198,7 +198,7 @@ def test_the_same_activity_gets_the_same_lane_and_its_leftovers_are_saved(tmp_pa
     run(story())
 
 
-def test_lanes_of_an_instance_are_apart_and_are_given_back_when_the_run_ends(tmp_path: Path) -> None:
+def test_lanes_of_an_instance_are_separate_and_released_when_the_run_ends(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await Stage(repository(tmp_path)).start()
         tests = await stage.lanes.open(stage.state, stage.job(step="tests", lane="tests"))
@@ -217,7 +217,7 @@ def test_lanes_of_an_instance_are_apart_and_are_given_back_when_the_run_ends(tmp
     run(story())
 
 
-def test_save_tells_whether_anything_was_changed(tmp_path: Path) -> None:
+def test_save_returns_a_commit_only_for_changes(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await Stage(repository(tmp_path)).start()
         job = stage.job()
@@ -243,7 +243,7 @@ def test_a_child_starts_from_its_parents_head(tmp_path: Path) -> None:
     run(story())
 
 
-def test_hidden_files_are_not_there_and_cannot_be_had_from_the_lanes_git(tmp_path: Path) -> None:
+def test_hidden_files_are_neither_in_the_lane_nor_in_its_git(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await Stage(repository(tmp_path), LaneRules(hidden=("tests/**",))).start()
         job = stage.job()
@@ -323,7 +323,7 @@ def test_branches_settings_hooks_and_the_projects_setup_are_watched(tmp_path: Pa
     run(story())
 
 
-def test_the_users_own_files_are_told_in_one_line(tmp_path: Path) -> None:
+def test_changes_to_the_users_own_files_are_described_in_one_line(tmp_path: Path) -> None:
     async def story() -> None:
         root = repository(tmp_path, {"a.txt": "a\n", "gone.txt": "g\n", "odd name.txt": "o\n", ".gitignore": "build\n"})
         write(root, {"a.txt": "the user works, too\n"})
@@ -362,7 +362,7 @@ def test_the_file_that_standard_output_goes_to_is_no_change(tmp_path: Path, capf
     run(story())
 
 
-def test_what_was_changed_while_an_activity_worked_is_recorded_with_its_work(tmp_path: Path) -> None:
+def test_changes_to_refs_during_an_activity_are_recorded_with_its_work(tmp_path: Path) -> None:
     async def story() -> None:
         root = repository(tmp_path)
         stage = await Stage(root).start()
@@ -380,7 +380,7 @@ def test_what_was_changed_while_an_activity_worked_is_recorded_with_its_work(tmp
     run(story())
 
 
-def test_neither_a_forged_note_nor_a_filter_in_our_folder_changes_what_is_recorded(tmp_path: Path) -> None:
+def test_a_forged_lease_or_filter_does_not_change_the_recorded_work(tmp_path: Path) -> None:
     async def story() -> None:
         root = repository(tmp_path)
         stage = await Stage(root).start()

@@ -105,7 +105,7 @@ def test_the_same_inputs_give_the_same_commit(tmp_path: Path) -> None:
     assert run(story(tmp_path / "one")) == run(story(tmp_path / "two"))
 
 
-def test_two_children_follow_each_other_and_nothing_is_merged_twice(tmp_path: Path) -> None:
+def test_two_children_merge_in_turn_and_each_change_once(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await child_with_work(repository(tmp_path))
         stage.add("root/k1")
@@ -123,7 +123,7 @@ def test_two_children_follow_each_other_and_nothing_is_merged_twice(tmp_path: Pa
     run(story())
 
 
-def test_a_conflict_is_told_with_both_sides_and_moves_nothing(tmp_path: Path) -> None:
+def test_a_conflict_shows_both_sides_and_moves_no_head(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await child_with_work(repository(tmp_path))
         stage.add("root/k1")
@@ -172,7 +172,7 @@ class Checks:
         ("suite", "IntegrationFailure", ["build", "contract", "suite"]),
     ],
 )
-def test_what_does_not_hold_is_not_published(tmp_path: Path, bad: str, reason: str, asked: list[str]) -> None:
+def test_a_merge_that_fails_a_check_is_not_published(tmp_path: Path, bad: str, reason: str, asked: list[str]) -> None:
     async def story() -> None:
         stage = await child_with_work(repository(tmp_path))
         before, checks = await stage.head(), Checks(bad)
@@ -236,7 +236,7 @@ def test_a_result_waits_on_its_branch(tmp_path: Path, policy: Policy) -> None:
     run(story())
 
 
-def test_never_leaves_no_branch(tmp_path: Path) -> None:
+def test_the_policy_never_leaves_no_result_branch(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await Stage(repository(tmp_path)).start()
         await stage.work({"a.txt": "a\n"})
@@ -246,7 +246,7 @@ def test_never_leaves_no_branch(tmp_path: Path) -> None:
     run(story())
 
 
-def test_auto_moves_a_clean_branch_forward(tmp_path: Path) -> None:
+def test_the_policy_auto_moves_a_clean_branch_forward(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await Stage(repository(tmp_path)).start()
         await stage.work({"a.txt": "a\n"})
@@ -265,7 +265,7 @@ def test_auto_moves_a_clean_branch_forward(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("is_staged", [False, True])
-def test_auto_leaves_changes_alone_that_are_in_nobodys_way(tmp_path: Path, is_staged: bool) -> None:
+def test_auto_keeps_unrelated_changes_of_the_user(tmp_path: Path, is_staged: bool) -> None:
     async def story() -> None:
         stage = await Stage(repository(tmp_path)).start()
         await stage.work({"a.txt": "a\n"})
@@ -291,7 +291,7 @@ def test_auto_leaves_changes_alone_that_are_in_nobodys_way(tmp_path: Path, is_st
         ("busy", "in the middle of a merge"),
     ],
 )
-def test_auto_leaves_a_checkout_alone_that_is_not_ready(tmp_path: Path, trouble: str, why: str) -> None:
+def test_the_policy_auto_leaves_an_unready_checkout_alone(tmp_path: Path, trouble: str, why: str) -> None:
     async def story() -> None:
         stage = await Stage(repository(tmp_path)).start()
         await stage.work({"a.txt": "a\n", "README.md": "theirs\n"})
@@ -318,7 +318,7 @@ def test_auto_leaves_a_checkout_alone_that_is_not_ready(tmp_path: Path, trouble:
 
 
 @pytest.mark.parametrize("policy", ["branch", "auto"])
-def test_what_was_merged_before_may_stay_a_commit_each(tmp_path: Path, policy: Policy) -> None:
+def test_earlier_merges_may_stay_separate_commits(tmp_path: Path, policy: Policy) -> None:
     async def story() -> None:
         stage = await child_with_work(repository(tmp_path))
         users = git(stage.root, "rev-parse", "main")
@@ -351,7 +351,7 @@ async def team(tmp_path: Path, one: dict[str, str], other: dict[str, str]) -> St
     return stage
 
 
-def test_the_work_of_all_members_is_taken_in_once(tmp_path: Path) -> None:
+def test_the_work_of_all_members_is_folded_once(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await team(tmp_path, {"src/a.py": "a\n"}, {"src/b.py": "b\n"})
         done = await fold_children(stage.lanes, stage.state, "root", ("backend",))
@@ -368,7 +368,7 @@ def test_the_work_of_all_members_is_taken_in_once(tmp_path: Path) -> None:
     run(story())
 
 
-def test_a_conflict_leaves_everything_as_it_was(tmp_path: Path) -> None:
+def test_a_conflict_moves_no_head(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await team(tmp_path, {"README.md": "a\n"}, {"README.md": "b\n"})
         before = (await stage.head(), await stage.head("root/t1"), await stage.head("root/t2"))
@@ -407,7 +407,7 @@ class Verifier:
         return TrialResult(ok=True)
 
 
-def test_the_last_try_is_kept_in_full() -> None:
+def test_the_last_verification_is_recorded_in_full() -> None:
     async def story() -> None:
         witness, memory = RecordingVerifier(Verifier()), Memory()
         for name in ("bad", "good"):

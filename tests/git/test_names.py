@@ -26,7 +26,7 @@ def test_plain_ids_stay_readable(id_: str, expected: str) -> None:
 @pytest.mark.parametrize(
     "id_", ["Root", "a b", "ä", "x..y", "x.lock", "x.lock/y", ".x", "-x", "a+b", "a=b", "result", "@"]
 )
-def test_others_get_a_hash(id_: str) -> None:
+def test_unusual_ids_get_a_hash(id_: str) -> None:
     assert "," in slug(id_)
 
 

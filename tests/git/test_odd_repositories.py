@@ -135,7 +135,7 @@ MORE = [_sparse, _packed, _ignoring]
 
 
 @pytest.mark.parametrize("prepare", [*PLAIN, *MORE])
-def test_a_run_works_and_touches_nothing_of_the_users(tmp_path: Path, prepare: Callable[[Path], None]) -> None:
+def test_a_run_works_and_leaves_the_users_repository_unchanged(tmp_path: Path, prepare: Callable[[Path], None]) -> None:
     root = repository(tmp_path)
     prepare(root)
     _works_and_leaves_all_as_it_was(root)
@@ -249,7 +249,7 @@ def test_settings_of_the_user_do_no_harm(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
-def test_a_repository_of_somebody_else_needs_the_users_leave(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_repository_of_another_owner_needs_safe_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = repository(tmp_path)
     for path in (root, *root.rglob("*")):
         os.lchown(path, 12345, 12345)

@@ -30,7 +30,7 @@ async def scene(tmp_path: Path, files: dict[str, str], sibling: dict[str, str]) 
     return stage
 
 
-def test_what_fits_is_replayed_commit_by_commit(tmp_path: Path) -> None:
+def test_a_clean_rebase_replays_each_commit(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await scene(tmp_path, {"src/more.py": "m\n"}, {"src/k1.py": "k\n"})
         old, parent = await stage.head(CHILD), await stage.head()
@@ -94,7 +94,7 @@ def test_a_conflict_is_prepared_for_an_agent_and_resolved_by_its_work(tmp_path: 
 
 
 @pytest.mark.parametrize(("merged", "files"), [({"src/g.py": "g"}, ()), ({"README.md": "grandchild"}, ("README.md",))])
-def test_what_a_child_merges_while_its_parent_is_adapted_is_kept(
+def test_merges_of_a_child_during_its_parents_adaptation_are_kept(
     tmp_path: Path, merged: dict[str, str], files: tuple[str, ...]
 ) -> None:
     async def story() -> None:
@@ -187,7 +187,7 @@ def test_work_recorded_before_a_child_merged_is_folded_on_top(tmp_path: Path) ->
     run(story())
 
 
-def test_parallel_work_in_one_file_is_given_to_the_next_agent(tmp_path: Path) -> None:
+def test_parallel_work_in_one_file_goes_to_the_next_agent(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await Stage(repository(tmp_path)).start()
         stage.add(CHILD)

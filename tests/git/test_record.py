@@ -58,7 +58,7 @@ def test_answers_and_own_files_are_not_recorded(tmp_path: Path) -> None:
     run(story())
 
 
-def test_what_an_agent_did_with_its_git_folder_changes_nothing(tmp_path: Path) -> None:
+def test_an_agents_git_commands_do_not_change_the_recorded_work(tmp_path: Path) -> None:
     async def story() -> None:
         stage, lane, act = await opened(tmp_path)
         users = git(stage.root, "rev-parse", "main")
@@ -79,7 +79,7 @@ def test_what_an_agent_did_with_its_git_folder_changes_nothing(tmp_path: Path) -
     run(story())
 
 
-def test_nothing_an_agent_wrote_is_run(tmp_path: Path) -> None:
+def test_an_agents_hooks_and_filters_never_run(tmp_path: Path) -> None:
     async def story() -> None:
         stage, lane, act = await opened(tmp_path)
         marker = tmp_path / "ran"
@@ -106,7 +106,7 @@ def test_nothing_an_agent_wrote_is_run(tmp_path: Path) -> None:
     run(story())
 
 
-def test_what_cannot_be_taken_is_found(tmp_path: Path) -> None:
+def test_files_that_cannot_be_recorded_are_findings(tmp_path: Path) -> None:
     async def story() -> None:
         stage, lane, act = await opened(tmp_path)
         secret = tmp_path / "secret"
@@ -185,7 +185,7 @@ def test_a_replaced_git_file_and_a_replaced_lane_do_no_harm(tmp_path: Path) -> N
     run(story())
 
 
-def test_a_submodule_stays_what_it_was(tmp_path: Path) -> None:
+def test_a_submodule_stays_as_it_was(tmp_path: Path) -> None:
     async def story() -> None:
         root = repository(tmp_path)
         head = git(root, "rev-parse", "HEAD")
@@ -206,7 +206,7 @@ def test_a_submodule_stays_what_it_was(tmp_path: Path) -> None:
     run(story())
 
 
-def test_moved_refs_of_the_run_are_told(tmp_path: Path) -> None:
+def test_moved_refs_of_the_run_are_reported_and_restored(tmp_path: Path) -> None:
     async def story() -> None:
         stage, _, act = await opened(tmp_path)
         ref = stage.integration.names(RUN).integration("root")
@@ -252,7 +252,7 @@ def _same_size_and_time(lane: Path) -> None:
         lambda lane: ((lane / "src").rename(lane / "code"), (lane / "src").symlink_to("code")),
     ],
 )
-def test_what_is_changed_after_it_was_recorded_is_saved(tmp_path: Path, bend: Callable[[Path], object]) -> None:
+def test_changes_after_recording_are_saved(tmp_path: Path, bend: Callable[[Path], object]) -> None:
     async def story() -> None:
         stage, lane, act = await opened(tmp_path)
         write(lane, {"src/new.py": "x\n", "README.md": "changed\n"})
@@ -266,7 +266,7 @@ def test_what_is_changed_after_it_was_recorded_is_saved(tmp_path: Path, bend: Ca
     run(story())
 
 
-def test_an_index_that_was_exchanged_hides_nothing(tmp_path: Path) -> None:
+def test_a_forged_index_hides_no_change(tmp_path: Path) -> None:
     async def story() -> None:
         stage, lane, act = await opened(tmp_path)
         await stage.lanes.record(RUN, act, at=5000)
@@ -280,7 +280,7 @@ def test_an_index_that_was_exchanged_hides_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="everything may be read")
-def test_a_known_file_that_may_not_be_read_is_found(tmp_path: Path) -> None:
+def test_an_unreadable_known_file_is_a_finding(tmp_path: Path) -> None:
     async def story() -> None:
         stage, lane, act = await opened(tmp_path)
         (lane / "src/app.py").chmod(0o000)

@@ -51,7 +51,7 @@ def test_a_swap_happens_once_and_only_from_where_it_should(tmp_path: Path) -> No
     run(story())
 
 
-def test_of_many_writers_one_wins(tmp_path: Path) -> None:
+def test_of_two_writers_one_wins(tmp_path: Path) -> None:
     async def story() -> None:
         stage, one, two = await stage_with(tmp_path)
         other = await Stage(stage.root).start()
@@ -101,7 +101,7 @@ def test_a_lock_that_outlived_its_machine_is_broken(tmp_path: Path) -> None:
     run(story())
 
 
-def test_what_strangers_moved_is_put_back_and_told(tmp_path: Path) -> None:
+def test_refs_that_strangers_moved_are_restored_and_reported(tmp_path: Path) -> None:
     async def story() -> None:
         stage, one, two = await stage_with(tmp_path)
         names = stage.integration.names(RUN)
@@ -117,7 +117,7 @@ def test_what_strangers_moved_is_put_back_and_told(tmp_path: Path) -> None:
     run(story())
 
 
-def test_what_another_process_wrote_is_watched_from_the_first_look_on(tmp_path: Path) -> None:
+def test_refs_of_another_process_are_watched_from_the_start(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await Stage(repository(tmp_path)).start()
         await stage.integration.begin(RUN)
@@ -133,7 +133,7 @@ def test_what_another_process_wrote_is_watched_from_the_first_look_on(tmp_path: 
     run(story())
 
 
-def test_many_refs_are_packed_and_stay_what_they_are(tmp_path: Path) -> None:
+def test_packed_refs_keep_their_values(tmp_path: Path) -> None:
     async def story() -> None:
         stage, one, two = await stage_with(tmp_path)
         refs = {f"refs/treadle/r1/act/{n}/base": one for n in range(LOOSE)}
@@ -149,7 +149,7 @@ def test_many_refs_are_packed_and_stay_what_they_are(tmp_path: Path) -> None:
     run(story())
 
 
-def test_of_refs_that_do_not_exist_nothing_else_is_taken(tmp_path: Path) -> None:
+def test_only_existing_refs_are_returned(tmp_path: Path) -> None:
     async def story() -> None:
         stage, one, two = await stage_with(tmp_path)
         await stage.refs.put(REF, one)
@@ -176,7 +176,7 @@ def test_refs_are_moved_by_one_process_and_by_another_if_it_is_gone(tmp_path: Pa
     run(story())
 
 
-def test_what_was_moved_before_its_process_died_is_moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_ref_moved_before_its_process_died_counts_as_moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def story() -> None:
         stage, one, two = await stage_with(tmp_path)
         await stage.refs.put(REF, one)
@@ -194,7 +194,7 @@ def test_what_was_moved_before_its_process_died_is_moved(tmp_path: Path, monkeyp
     run(story())
 
 
-def test_places() -> None:
+def test_refs_that_would_block_a_prefix_are_listed() -> None:
     assert blocking_refs("a/b") == ("refs/heads/a", "refs/heads/a/b", "refs/treadle")
 
 
@@ -277,7 +277,7 @@ def test_a_run_of_an_older_version_goes_on_with_the_same_commits(tmp_path: Path)
     run(story())
 
 
-def test_work_under_an_older_name_is_found_before_it_is_moved(tmp_path: Path) -> None:
+def test_work_under_an_older_name_is_read_before_it_moves(tmp_path: Path) -> None:
     """A process of an older version may drive the run on while another one looks for branches to move."""
 
     async def story() -> None:
@@ -344,7 +344,7 @@ def test_a_move_that_was_killed_in_the_middle_is_finished(tmp_path: Path, done: 
 
 
 @pytest.mark.parametrize(("ahead", "left"), [(True, []), (False, ["treadle/r1/root/int"])])
-def test_nothing_is_lost_if_both_names_lead_somewhere(tmp_path: Path, *, ahead: bool, left: list[str]) -> None:
+def test_no_commit_is_lost_if_old_and_new_refs_differ(tmp_path: Path, *, ahead: bool, left: list[str]) -> None:
     """The new name wins where it holds the old one's commits; otherwise a person has to look."""
 
     async def story() -> None:
@@ -358,7 +358,7 @@ def test_nothing_is_lost_if_both_names_lead_somewhere(tmp_path: Path, *, ahead: 
     run(story())
 
 
-def test_packed_refs_are_found_by_their_names(tmp_path: Path) -> None:
+def test_packed_refs_are_listed_by_their_names(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await Stage(repository(tmp_path)).start()
         await stage.work({"a.txt": "a\n"})

@@ -70,7 +70,7 @@ def test_an_old_git_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         run(open_repository(Project(repository(tmp_path))))
 
 
-def test_the_callers_environment_points_git_nowhere_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_callers_environment_does_not_redirect_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     other = tmp_path / "other"
     other.mkdir()
     git(other, "init", "-q")
@@ -192,7 +192,7 @@ def test_objects_are_read_by_id_and_by_path(tmp_path: Path) -> None:
     run(story())
 
 
-def test_many_ask_at_once_and_each_gets_its_own_answer(tmp_path: Path) -> None:
+def test_simultaneous_reads_get_their_own_answers(tmp_path: Path) -> None:
     async def story() -> None:
         objects, head = await opened(tmp_path)
         names = ["README.md", "src/app.py", "tests/test_app.py", "none"] * 25

@@ -35,7 +35,7 @@ async def opened(tmp_path: Path, files: dict[str, str] | None = None) -> tuple[S
     return stage, checkouts, git(stage.root, "rev-parse", "HEAD")
 
 
-def test_a_verdict_writes_only_what_differs_from_the_last_one(tmp_path: Path) -> None:
+def test_a_checkout_writes_only_files_that_differ_from_the_last_one(tmp_path: Path) -> None:
     async def story() -> None:
         stage, checkouts, head = await opened(tmp_path, MANY)
         other = await stage.work(CHANGED)
@@ -50,7 +50,7 @@ def test_a_verdict_writes_only_what_differs_from_the_last_one(tmp_path: Path) ->
     run(story())
 
 
-def test_a_lane_of_a_later_run_writes_only_what_differs(tmp_path: Path) -> None:
+def test_a_lane_of_a_later_run_writes_only_files_that_differ(tmp_path: Path) -> None:
     async def story() -> None:
         stage, _, _ = await opened(tmp_path, MANY)
         await stage.work(CHANGED)
@@ -133,7 +133,7 @@ def _git(root: Path) -> None:
         _git,
     ],
 )
-def test_nothing_of_one_verdict_is_there_in_the_next(tmp_path: Path, bend: Callable[[Path], None]) -> None:
+def test_a_checkout_keeps_no_files_of_the_last_one(tmp_path: Path, bend: Callable[[Path], None]) -> None:
     async def story() -> None:
         _, checkouts, head = await opened(tmp_path)
         async with checkouts.clean(head) as path:
@@ -267,7 +267,7 @@ def test_each_lane_has_a_slot_and_keeps_it(tmp_path: Path) -> None:
     assert leases.take("r", "d", "main")[0] == slots[1]
 
 
-def test_what_another_process_notes_is_seen_at_once(tmp_path: Path) -> None:
+def test_leases_of_another_process_are_seen_at_once(tmp_path: Path) -> None:
     one, other = SlotLeases(tmp_path), SlotLeases(tmp_path)
     slot, lease = one.take("r", "a", "main")
     assert other.all() == one.all() == [(slot, lease)]
@@ -278,7 +278,7 @@ def test_what_another_process_notes_is_seen_at_once(tmp_path: Path) -> None:
     assert one.all() == []
 
 
-def test_a_note_that_cannot_be_read_is_nobodys_and_not_taken(tmp_path: Path) -> None:
+def test_a_slot_with_an_unreadable_lease_is_not_used(tmp_path: Path) -> None:
     leases = SlotLeases(tmp_path)
     (tmp_path / "lane-1.json").write_text("{")
     slot, _ = leases.take("r", "a", "main")
@@ -286,7 +286,7 @@ def test_a_note_that_cannot_be_read_is_nobodys_and_not_taken(tmp_path: Path) -> 
     assert len(leases.all()) == 1
 
 
-def test_there_is_an_end_to_lanes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_lanes_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("treadle.git.slots.MOST_LANES", 3)
     leases = SlotLeases(tmp_path)
     for inst in ("a", "b"):
@@ -299,7 +299,7 @@ def test_there_is_an_end_to_lanes(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 # What a run leaves behind, and how it goes.
 
 
-def test_a_forgotten_run_leaves_its_result_and_nothing_else(tmp_path: Path) -> None:
+def test_a_forgotten_run_leaves_only_its_result(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await Stage(repository(tmp_path)).start()
         commit = await stage.work({"a.txt": "a\n"})

@@ -33,7 +33,7 @@ async def made(tmp_path: Path) -> tuple[Trees, str]:
     return Trees(stage.repository), git(root, "rev-parse", "HEAD")
 
 
-def test_files_that_hold_a_word_are_found_by_name_whatever_their_attributes_say(tmp_path: Path) -> None:
+def test_files_that_contain_a_word_are_listed_despite_their_attributes(tmp_path: Path) -> None:
     async def story() -> None:
         trees, commit = await made(tmp_path)
         assert sorted(await trees.holding(commit, "NotImplemented", ".py")) == ["src/späße/new module.py", "top.py"]
@@ -42,7 +42,7 @@ def test_files_that_hold_a_word_are_found_by_name_whatever_their_attributes_say(
     run(story())
 
 
-def test_many_files_are_read_at_once_and_what_is_none_has_nothing(tmp_path: Path) -> None:
+def test_many_files_are_read_at_once_and_folders_are_none(tmp_path: Path) -> None:
     async def story() -> None:
         trees, commit = await made(tmp_path)
         found = await trees.shows(commit, ["top.py", "link.py", "src", "gone.py"])
@@ -105,7 +105,7 @@ async def listed(repository: Repository, tree: str) -> set[tuple[str, str, str]]
     return {(mode, id_, path) for mode, _, id_, path in heads}
 
 
-def test_it_is_the_tree_that_git_makes_of_an_index(tmp_path: Path) -> None:
+def test_a_changed_tree_equals_the_tree_of_a_git_index(tmp_path: Path) -> None:
     with asyncio.Runner() as runner:
         repository, tree, blob = runner.run(made_of_graft(tmp_path))
         trees = Trees(repository)
@@ -128,7 +128,7 @@ def test_it_is_the_tree_that_git_makes_of_an_index(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ["../x", "a//b", "./x", ".git/config", "a/.GIT/hooks", "", "a/"])
-def test_what_is_no_path_of_a_file_is_refused(tmp_path: Path, path: str) -> None:
+def test_an_invalid_path_is_refused(tmp_path: Path, path: str) -> None:
     async def story() -> None:
         repository, tree, blob = await made_of_graft(tmp_path)
         with pytest.raises(PortError, match="git takes no file"):
@@ -137,7 +137,7 @@ def test_what_is_no_path_of_a_file_is_refused(tmp_path: Path, path: str) -> None
     run(story())
 
 
-def test_of_a_tree_without_files_the_empty_one_is_left(tmp_path: Path) -> None:
+def test_removing_all_files_leaves_the_empty_tree(tmp_path: Path) -> None:
     async def story() -> None:
         repository, tree, _ = await made_of_graft(tmp_path)
         trees = Trees(repository)

@@ -18,7 +18,7 @@ def test_the_first_set_has_every_protocol() -> None:
 
 
 @pytest.mark.parametrize("path", SETS, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_a_store_of_an_older_version_says_what_it_said(path: Path, tmp_path: Path) -> None:
+def test_a_store_of_an_older_version_folds_to_the_same_state(path: Path, tmp_path: Path) -> None:
     kept = tmp_path / "store.db"
     kept.write_bytes(lzma.decompress(path.with_suffix(".db.xz").read_bytes()))
     said = msgspec.json.decode(path.read_bytes())

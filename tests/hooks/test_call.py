@@ -27,7 +27,7 @@ def test_every_recorded_call_is_understood(name: str) -> None:
         assert call.session
 
 
-def test_how_an_agent_ends() -> None:
+def test_a_stop_call_has_the_last_message() -> None:
     (stop,) = [it for it in map(read_call, lines("codex")) if isinstance(it, HookCall) and it.event == "Stop"]
     assert (stop.last, stop.is_again) == ("DONE.", False)
     calls = [it for it in map(read_call, lines("claude")) if isinstance(it, HookCall)]
@@ -37,7 +37,7 @@ def test_how_an_agent_ends() -> None:
     assert ended["Stop"].last == "subagent finished, done"
 
 
-def test_what_a_task_is_called() -> None:
+def test_a_completed_task_has_its_name() -> None:
     calls = [it for it in map(read_call, lines("claude-tasks")) if isinstance(it, HookCall)]
     assert [it.task for it in calls if it.event == "TaskCompleted"] == ["write mate.txt"]
 
@@ -54,17 +54,17 @@ def test_what_a_task_is_called() -> None:
         (b'{"cwd": "' + b"a" * LARGEST + b'"}', "the limit is"),
     ],
 )
-def test_what_is_no_call_is_said_to_be_none(data: bytes, words: str) -> None:
+def test_malformed_input_is_faulty_with_its_reason(data: bytes, words: str) -> None:
     found = read_call(data)
     assert isinstance(found, Faulty)
     assert words in found.problems[0]
 
 
-def test_a_field_of_another_shape_counts_as_not_said() -> None:
+def test_a_field_of_another_type_counts_as_missing() -> None:
     told = {"cwd": 1, "stop_hook_active": "true", "last_assistant_message": None, "session_id": "a\0b"}
     assert read_call(json.dumps(told).encode()) == HookCall()
 
 
 @given(st.binary(max_size=200) | st.recursive(st.none() | st.text() | st.floats(), st.lists).map(repr).map(str.encode))
-def test_whatever_is_said_there_is_an_answer(data: bytes) -> None:
+def test_any_input_gives_a_call_or_a_fault(data: bytes) -> None:
     assert isinstance(read_call(data), HookCall | Faulty)

@@ -40,7 +40,7 @@ def taken(settings: dict[str, Any]) -> dict[str, Any]:
     return without_hook(settings, "settings.json")
 
 
-def test_it_is_added_beside_what_is_there() -> None:
+def test_the_hook_is_added_beside_existing_hooks() -> None:
     before = copy.deepcopy(FULL)
     found = put(FULL)
     assert before == FULL, "what was read is not changed"
@@ -51,7 +51,7 @@ def test_it_is_added_beside_what_is_there() -> None:
     assert found["hooks"]["TaskCompleted"] == [ours]
 
 
-def test_twice_is_once_and_another_command_takes_its_place() -> None:
+def test_adding_twice_is_adding_once_and_another_command_replaces_it() -> None:
     once = put(FULL)
     assert put(once) == once
     other = put(once, "/opt/bin/treadle hook --legacy")
@@ -66,12 +66,12 @@ EMPTY_GROUP: dict[str, Any] = {"hooks": {"Stop": [{"hooks": []}]}}
     ("settings", "left"),
     [({}, {}), (FULL, FULL), ({"hooks": {}}, {}), ({"hooks": {"Stop": []}}, {}), (EMPTY_GROUP, EMPTY_GROUP)],
 )
-def test_taken_out_again_nothing_is_left_that_was_only_for_it(settings: dict[str, Any], left: dict[str, Any]) -> None:
+def test_removing_the_hook_leaves_no_empty_parts_behind(settings: dict[str, Any], left: dict[str, Any]) -> None:
     assert taken(put(settings)) == left
     assert taken(settings) == settings
 
 
-def test_in_a_group_of_somebody_elses_only_ours_is_taken_out() -> None:
+def test_removing_the_hook_leaves_other_hooks_of_its_group() -> None:
     ours = {"type": "command", "command": "treadle hook"}
     mixed = {"hooks": {"Stop": [{"matcher": "", "hooks": [OTHER, ours]}]}}
     assert taken(mixed) == {"hooks": {"Stop": [{"matcher": "", "hooks": [OTHER]}]}}
@@ -90,11 +90,11 @@ def test_in_a_group_of_somebody_elses_only_ours_is_taken_out() -> None:
         ("", False),
     ],
 )
-def test_which_command_is_ours(command: str, ours: bool) -> None:
+def test_our_hook_is_recognised_by_its_command(command: str, ours: bool) -> None:
     assert is_ours({"command": command}) is ours
 
 
-def test_what_is_no_handler_is_not_ours() -> None:
+def test_a_malformed_handler_is_not_ours() -> None:
     assert not any(map(is_ours, (None, 1, "treadle hook", {}, {"command": 1})))
 
 
@@ -110,14 +110,14 @@ def test_what_is_no_handler_is_not_ours() -> None:
         ("// mine\n{}", "is not JSON"),
     ],
 )
-def test_settings_that_are_none_are_left_alone(text: str, words: str) -> None:
+def test_malformed_settings_are_left_alone(text: str, words: str) -> None:
     with pytest.raises(TreadleError, match=r"nothing was changed") as caught:
         put(read_settings(text, "settings.json"))
     assert words in str(caught.value)
     assert "settings.json" in str(caught.value)
 
 
-def test_it_is_written_as_it_was_indented() -> None:
+def test_settings_keep_their_indentation() -> None:
     text = '{\n\t"model": "opus"\n}\n'
     assert format_settings(read_settings(text, "f"), text) == text
     assert format_settings({"a": "ä"}, "") == '{\n  "a": "ä"\n}\n'
@@ -132,7 +132,7 @@ wholes = st.fixed_dictionaries(
 
 
 @given(wholes)
-def test_nothing_of_anybody_elses_is_lost(settings: dict[str, Any]) -> None:
+def test_hooks_of_others_survive_adding_and_removing(settings: dict[str, Any]) -> None:
     def others(value: dict[str, Any]) -> list[str]:
         every = [it for groups in value.get("hooks", {}).values() for group in groups for it in group["hooks"]]
         return [json.dumps(it) for it in every if not is_ours(it)]
@@ -187,7 +187,7 @@ OTHERS = '{\n    "permissions": {"allow": ["Bash(ls)"]},\n    "model":"x"\n}\n'
 HOOKS = {"Stop": [{"hooks": [{"type": "command", "command": "treadle hook"}]}]}
 
 
-def test_what_is_not_ours_stays_letter_by_letter() -> None:
+def test_other_settings_stay_letter_by_letter() -> None:
     settings: dict[str, Any] = {**json.loads(OTHERS), "hooks": HOOKS}
     put_in = format_settings(settings, OTHERS)
     assert json.loads(put_in) == settings
@@ -201,7 +201,7 @@ def test_what_is_not_ours_stays_letter_by_letter() -> None:
 @pytest.mark.parametrize(
     "before", ["", "{}", "{ }\n", "\ufeff{}", '{"hooks": {}}', '{"hooks": {}, "model": "x"}', "[1"]
 )
-def test_whatever_was_there_the_result_says_what_it_has_to(before: str) -> None:
+def test_any_existing_text_becomes_valid_settings(before: str) -> None:
     known: dict[str, Any] = {"model": "x"} if "model" in before else {}
     for settings in ({"hooks": HOOKS} | known, known):
         assert json.loads(format_settings(settings, before)) == settings

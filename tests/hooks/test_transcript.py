@@ -15,18 +15,18 @@ def record(tmp_path: Path) -> Path:
     return path
 
 
-def test_when_it_began(record: Path) -> None:
+def test_the_start_is_read_from_the_first_timestamp(record: Path) -> None:
     assert start_time(str(record)) == 1770993000.5
 
 
 @pytest.mark.parametrize("text", ["", "{}", '{"timestamp":"2026-99-99T00:00:00Z"}', '{"timestamp":"----------"}'])
-def test_when_nobody_can_say(tmp_path: Path, text: str) -> None:
+def test_a_transcript_without_a_valid_time_has_no_start(tmp_path: Path, text: str) -> None:
     (tmp_path / "r").write_text(text)
     assert start_time(str(tmp_path / "r")) is None
 
 
 @pytest.mark.parametrize(("folder", "is_named"), [("/p/lane-1", True), ("/p/lane", False), ("/p/lane-10", False)])
-def test_a_folder_is_named_as_a_whole(record: Path, folder: str, is_named: bool) -> None:
+def test_a_folder_is_matched_by_its_full_name(record: Path, folder: str, is_named: bool) -> None:
     assert names_folder(str(record), Path(folder)) is is_named
 
 
@@ -35,7 +35,7 @@ def test_a_name_may_lie_across_two_pieces(tmp_path: Path) -> None:
     assert names_folder(str(tmp_path / "r"), Path("/p/lane-1"))
 
 
-def test_what_is_no_plain_file_tells_nothing(tmp_path: Path) -> None:
+def test_a_transcript_that_is_no_plain_file_has_no_start(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for odd in ("", "/nowhere", str(tmp_path), str(tmp_path / "pipe"), "a\0b"):
         assert start_time(odd) is None

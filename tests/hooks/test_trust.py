@@ -37,13 +37,13 @@ def hook(event: str, trust: str, command: str = "treadle hook") -> dict[str, Any
     return {"eventName": event, "command": command, "trustStatus": trust, "enabled": True}
 
 
-def test_what_is_trusted_and_what_is_not(tmp_path: Path) -> None:
+def test_trusted_and_untrusted_hooks_are_separated(tmp_path: Path) -> None:
     said = listed(hook("stop", "trusted"), hook("subagentStop", "untrusted"), hook("stop", "untrusted", "make"))
     assert ask(tmp_path, said) == HookTrust(("stop",), ("subagentStop",))
 
 
 @pytest.mark.parametrize("answer", ["nonsense", "{}", '{"id": "ID", "result": 1}', '{"id": "ID", "error": {}}'])
-def test_a_codex_that_says_nothing_useful(tmp_path: Path, answer: str) -> None:
+def test_a_malformed_answer_of_codex_is_ignored(tmp_path: Path, answer: str) -> None:
     program = answer if answer != "{}" else '{"id": "ID", "result": {"data": 5}}'
     assert ask(tmp_path, program) is None
 

@@ -25,7 +25,7 @@ def test_windows_run_one_after_the_other() -> None:
     assert run.running() == ["root/c:red"]
 
 
-def test_a_barrier_lets_nobody_pass_alone() -> None:
+def test_a_barrier_opens_only_for_all_siblings() -> None:
     run = batch("a", "b").says("Red", at="root/a:red")
     assert (run.status("root/a"), run.running()) == ("synced", ["root/b:red"])
     run.says("Red", at="root/b:red", fails=["red"])
@@ -42,7 +42,7 @@ def test_a_loop_inside_the_barrier_does_not_wait_twice() -> None:
     assert run.running() == ["root/a:review", "root/b:review"]
 
 
-def test_those_who_have_ended_leave_the_barrier() -> None:
+def test_ended_siblings_leave_the_barrier() -> None:
     run = batch("a", "b").says("Red", at="root/a:red").says("Red", at="root/b:red")
     run.says("Green", at="root/a:green").says("Green", at="root/b:green")
     run.says("Fine", at="root/a:review").says("Again", at="root/b:review")
@@ -57,7 +57,7 @@ def test_an_aborted_child_leaves_its_barrier() -> None:
     assert run.says("Red", at="root/b:red").running() == ["root/b:green"]
 
 
-def test_a_barrier_opens_behind_the_back_of_who_is_interrupted() -> None:
+def test_a_barrier_opens_while_a_sibling_is_interrupted() -> None:
     cycle = BATCH.graphs["cycle"]
     looked = {**cycle.steps, "look": agent({"Seen": to("@resume")})}
     cycle = msgspec.structs.replace(cycle, steps=looked, handlers={"Shift": Handler(step="look", prio=0)})
@@ -73,7 +73,7 @@ def _finish(run: Scenario, key: str) -> None:
         run.says(exit_, at=f"root/{key}:{step}")
 
 
-def test_all_windows_done_is_all_ok() -> None:
+def test_a_map_is_done_when_all_windows_are() -> None:
     run = batch("a", "b", parallel=1)
     _finish(run, "a")
     assert run.running() == ["root/b:red"]
@@ -93,7 +93,7 @@ def test_an_empty_map_is_done_at_once() -> None:
     assert run.inst().slots["all.AllOk"].fields["total"] == 0
 
 
-def test_equal_keys_are_told_apart() -> None:
+def test_equal_keys_get_numbered_instances() -> None:
     assert batch("a", "a").running() == ["root/a:red", "root/a~2:red"]
     assert batch("a", "a~2", "a", parallel=3).running() == ["root/a:red", "root/a~2:red", "root/a~3:red"]
 
@@ -125,7 +125,7 @@ def _stories(keep_going: bool = True) -> Scenario:
     return Scenario(table, {"stories": backlog})
 
 
-def test_items_start_when_what_they_wait_for_is_done() -> None:
+def test_items_start_when_their_dependencies_are_done() -> None:
     run = _stories()
     assert run.running() == ["root/a:work", "root/d:work"]
     assert run.says("Ok", at="root/a:work").running() == ["root/b:work", "root/d:work"]
@@ -133,7 +133,7 @@ def test_items_start_when_what_they_wait_for_is_done() -> None:
     assert run.says("Ok").says("Ok").where() == "@Done"
 
 
-def test_what_waits_for_a_failed_item_is_not_started() -> None:
+def test_dependents_of_a_failed_item_do_not_start() -> None:
     run = _stories().fails("blocked", at="root/a:work")
     assert run.running() == ["root/d:work"]
     assert run.says("Ok").where() == "@Failed"
@@ -171,7 +171,7 @@ def test_a_map_beyond_the_limit_of_instances_leaves_by_limit() -> None:
     assert run.inst().last == {"all": "!limit"}
 
 
-def test_a_map_entered_again_starts_all_anew_unless_it_keeps_what_is_done() -> None:
+def test_a_map_entered_again_restarts_all_items_unless_it_keeps_done_ones() -> None:
     for keep, expected in ((False, ["root/a~2:work", "root/b~2:work"]), (True, ["root/b~2:work"])):
         every = Step(
             kind="map",

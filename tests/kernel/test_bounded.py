@@ -17,7 +17,7 @@ EFFECT = protocol(
 
 
 @pytest.mark.parametrize("why", ["invalid", "blocked", "store"])
-def test_what_an_effect_has_no_row_for_is_a_crash(why: str) -> None:
+def test_a_failure_without_a_row_is_a_crash_of_the_effect(why: str) -> None:
     run = Scenario(EFFECT).fails(why)
     assert run.inst().last == {"merge": "!crash"}
 
@@ -26,7 +26,7 @@ def test_an_effect_that_claims_a_foreign_exit_has_crashed() -> None:
     assert Scenario(EFFECT).says("Nonsense").where() == "@Failed"
 
 
-def test_a_spawn_may_be_refused_although_nothing_else_is_checked() -> None:
+def test_a_spawn_over_the_limit_is_refused_without_other_checks() -> None:
     steps = {
         "plan": agent({"Plan": to("@end:Done", do=(Spawn(group="kids", graph="main", over="parts"),))}),
         "human": ask(abort="@end:Failed"),
@@ -71,7 +71,7 @@ def family() -> Scenario:
     return Scenario(protocol(parent, ("kid", kid))).says("Plan", parts=items("a", "b"))
 
 
-def test_questions_that_nobody_asks_any_more_make_room() -> None:
+def test_abandoned_questions_leave_the_mailbox() -> None:
     run = family().says("Ready", at="root/a:work")
     for _ in range(5):
         run.signals("Shift", to="root/a").says("Conflict", at="root/a:rebase").says("Ready", at="root/a:work")
@@ -145,7 +145,7 @@ def test_a_second_go_does_not_open_the_next_stop() -> None:
     assert (run.where(), run.status()) == ("work", "queued")
 
 
-def test_who_goes_elsewhere_queues_there() -> None:
+def test_an_instance_sent_elsewhere_queues_for_the_new_pool() -> None:
     steps = {
         "plan": agent({"Plan": to("work", do=(Spawn(group="kids", graph="kid", over="parts"),))}),
         "work": agent({"Worked": to("@end:Done")}, wait=(Wait(kind="group", group="kids"),)),
@@ -164,7 +164,7 @@ def test_who_goes_elsewhere_queues_there() -> None:
     assert run.running() == ["root/a:merge", "root/b:think"]
 
 
-def test_who_is_disturbed_in_a_queue_keeps_its_place() -> None:
+def test_an_interrupted_instance_keeps_its_place_in_the_queue() -> None:
     run = Scenario(TREE).says("Plan", parts=items("a", "b", "c"))
     for key in "abc":
         run.says("Plan", at=f"root/{key}:plan").says("Worked", at=f"root/{key}:work")

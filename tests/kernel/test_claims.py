@@ -47,7 +47,7 @@ def test_a_failed_check_refuses_the_exit(fails: list[str]) -> None:
     assert run.job().inputs["gate_report"] == (f"report:{fails[0]}",)
 
 
-def test_an_advisory_check_refuses_nothing() -> None:
+def test_a_failed_advisory_check_does_not_refuse_the_exit() -> None:
     assert Scenario(WORK_AND_REVIEW).says("Ready", fails=["minimal"]).where() == "review"
 
 
@@ -57,7 +57,7 @@ def test_a_check_that_did_not_run_has_not_passed() -> None:
     assert run.inst().last == {"work": "!gate"}
 
 
-def test_a_check_that_said_both_has_not_passed() -> None:
+def test_a_check_with_both_results_has_not_passed() -> None:
     run = Scenario(WORK_AND_REVIEW).claims("Ready")
     both = (CheckResult("scope", True), CheckResult("green", False), CheckResult("green", True))
     run.happens(Checked(id="c", ts=0, act=run.activity(), results=both))
@@ -87,7 +87,7 @@ def test_an_exit_the_step_does_not_have_is_invalid(exit_: str) -> None:
     assert run.job().attempt == 2
 
 
-def test_stale_events_change_nothing() -> None:
+def test_stale_events_do_not_change_the_state() -> None:
     run = Scenario(WORK_AND_REVIEW).says("Ready")
     before = run.state
     for event in run.log[1:]:
@@ -102,7 +102,7 @@ def test_exhausted_attempts_take_the_graphs_row() -> None:
     assert run.inst().last["work"] == "!exhausted"
 
 
-def test_exhausted_attempts_become_what_the_step_says() -> None:
+def test_exhausted_attempts_become_the_exit_that_the_step_names() -> None:
     spent = (Becomes(key="Stuck.Loop", when="same_failure >= 2"), Becomes(key="Stuck.Ceiling"))
     exits = {"Stuck": Exit(route_on="why", fields={"why": Field(type="Loop | Ceiling")})}
     steps = {
@@ -195,7 +195,7 @@ def test_an_asker_that_is_not_returned_to_has_been_left() -> None:
     assert "other.Ready" in run.job().inputs, "what came of it is new"
 
 
-def test_who_has_failed_and_is_put_back_has_not_left() -> None:
+def test_a_failed_step_keeps_its_inputs_after_a_rollback() -> None:
     steps = {
         "work": agent({"Ready": to("review"), "!gate": to("back")}, gates="green", needs=(need("review.More?"),)),
         "back": Step(
@@ -234,7 +234,7 @@ def test_lost_checks_are_issued_again() -> None:
 
 
 @pytest.mark.parametrize("why", ["blocked", "store"])
-def test_other_failures_are_system_exits(why: str) -> None:
+def test_blocked_and_store_failures_are_system_exits(why: str) -> None:
     assert Scenario(WORK_AND_REVIEW).fails(why).inst().last == {"work": f"!{why}"}
 
 

@@ -52,14 +52,14 @@ GONE = "root:work#9.9"
         Signalled(id="x", ts=0, inst="root/nobody", name="abort"),
     ],
 )
-def test_news_of_what_is_not_there_changes_nothing(event: Event) -> None:
+def test_events_about_unknown_ids_do_not_change_the_state(event: Event) -> None:
     run = Scenario(WORK_AND_REVIEW)
     before = run.state
     assert run.happens(event).state is before
     assert run.commands == ()
 
 
-def test_nothing_happens_after_the_end() -> None:
+def test_signals_after_the_end_do_not_change_the_state() -> None:
     run = Scenario(WORK_AND_REVIEW).signals("abort")
     before = run.state
     assert run.signals("resume").state is before
@@ -71,7 +71,7 @@ def test_a_table_that_leads_back_without_attempts_is_an_error_not_a_loop() -> No
         Scenario(table).says("Ready", fails=["green"])
 
 
-def test_an_exit_without_a_row_is_an_error_and_changes_nothing() -> None:
+def test_an_exit_without_a_row_is_an_error_and_keeps_the_state() -> None:
     run = Scenario(protocol(graph({"work": Step(kind="agent", role="worker", exits=("Ready",))})))
     before = run.state
     with refused("event.no_row", "main.work: ", "Ready"):
@@ -91,7 +91,7 @@ def test_an_exit_without_a_row_is_an_error_and_changes_nothing() -> None:
         ("data.missing == None", "@Done"),
     ],
 )
-def test_what_a_guard_may_look_at(guard: str, ends: str) -> None:
+def test_a_guard_reads_attempts_budgets_depth_and_data(guard: str, ends: str) -> None:
     rows = (Route(to="@end:Done", when=guard), Route(to="@end:Failed"))
     table = protocol(graph({"work": agent({"Ready": rows})}, budgets={"loops": Budget(max=1, to="@end:Failed")}))
     assert Scenario(table).says("Ready", list=items("a", "b")).where() == ends
@@ -127,14 +127,14 @@ def test_a_signal_to_the_parent_is_answered_by_a_signal() -> None:
     assert run.running() == ["root/a:heard", "root/b:work"]
 
 
-def test_children_hear_their_parents_news_at_once() -> None:
+def test_children_get_their_parents_signal_at_once() -> None:
     run = _family(Tell=to("wait", do=(Send(signal="News", to="children"),)))
     run.says("Tell", at="root:work")
     assert run.running() == ["root/a:heard", "root/b:heard"]
     assert [command.why for command in run.issued(Cancel)] == ["preempted", "preempted"]
 
 
-def test_a_signal_to_a_child_that_has_ended_is_buried() -> None:
+def test_a_signal_to_an_ended_child_is_a_dead_letter() -> None:
     run = _family().says("Say", at="root/a:work")
     run.answers("stop", at="root/a:rest")
     run.signals("abort", to="root/b")
@@ -142,7 +142,7 @@ def test_a_signal_to_a_child_that_has_ended_is_buried() -> None:
     assert any(letter.name == "child:Aborted" for letter in run.state.dead)
 
 
-def test_thanks_to_somebody_outside_are_buried() -> None:
+def test_an_answer_to_a_persons_signal_is_a_dead_letter() -> None:
     """A signal from a person has no sender to answer."""
     run = _family(Pause=to("wait")).signals("Word").says("Pause", at="root:work").says("Ok", at="root:heard")
     assert [(letter.inst, letter.name) for letter in run.state.dead] == [("", "Thanks")]
@@ -156,7 +156,7 @@ def test_cancelling_a_group_ends_its_children_quietly() -> None:
     assert len(run.issued(Cancel)) == 2
 
 
-def test_the_root_has_nobody_to_tell() -> None:
+def test_a_signal_from_the_root_to_its_parent_is_dropped() -> None:
     table = protocol(graph({"work": agent({"Ready": to("@end:Done", do=(Send(signal="X", to="parent"),))})}))
     assert Scenario(table).says("Ready").where() == "@Done"
 
@@ -188,7 +188,7 @@ def test_a_child_reads_its_parents_slots_and_the_root_has_none() -> None:
     assert run.job().inputs["up.plan.Plan"] == ("ref:root:plan#1.1.Plan",)
 
 
-def test_a_redirect_stops_a_running_map_and_keeps_what_was_done() -> None:
+def test_a_redirect_stops_a_running_map_and_keeps_done_items() -> None:
     every = Step(
         kind="map",
         graph="part",
@@ -244,6 +244,6 @@ def test_a_probe_is_answered_while_a_person_is_asked() -> None:
     assert run.signals("StatusQuery").issued(Notify)[0].detail == "human waiting"
 
 
-def test_a_snapshot_of_something_else_is_refused() -> None:
+def test_a_malformed_snapshot_is_refused() -> None:
     with pytest.raises(msgspec.DecodeError):
         load_state(b"{")

@@ -24,7 +24,7 @@ def waits(run: Scenario) -> float:
 
 
 @pytest.mark.parametrize("why", FOR_TIME)
-def test_what_time_mends_is_waited_for_and_tried_again_at_no_cost(why: Outages) -> None:
+def test_a_temporary_outage_is_waited_for_and_retried_at_no_cost(why: Outages) -> None:
     run = Scenario(WORK_AND_REVIEW).is_held_up(why, wait=90)
     assert waits(run) == 90
     assert run.issued(Notify)[0].what == "outage"
@@ -36,7 +36,7 @@ def test_what_time_mends_is_waited_for_and_tried_again_at_no_cost(why: Outages) 
 
 
 @pytest.mark.parametrize("why", FOR_PEOPLE)
-def test_what_a_person_must_mend_is_asked_and_never_tried_by_itself(why: Outages) -> None:
+def test_an_outage_for_a_person_is_asked_about_and_never_retried_by_itself(why: Outages) -> None:
     run = Scenario(WORK_AND_REVIEW).is_held_up(why, wait=90)
     assert OUTAGE not in run.state.timers
     (asked,) = run.issued(AskHuman)
@@ -45,11 +45,11 @@ def test_what_a_person_must_mend_is_asked_and_never_tried_by_itself(why: Outages
     assert again.retry == 1
 
 
-def test_a_person_may_give_up() -> None:
+def test_a_person_may_abort_during_an_outage() -> None:
     assert Scenario(WORK_AND_REVIEW).is_held_up("login").answers("abort", OUTAGE).state.outcome == "Aborted"
 
 
-def test_who_goes_on_by_hand_need_not_wait() -> None:
+def test_resume_cuts_the_wait_for_an_outage_short() -> None:
     run = Scenario(WORK_AND_REVIEW).is_held_up("quota", wait=7200).signals("resume")
     assert run.issued(RunAgent)
     assert run.issued(CancelTimer)
@@ -66,7 +66,7 @@ def test_the_waits_grow_until_an_agent_answers_again() -> None:
     assert waits(run.says("Ready").is_held_up("network")) == FIRST_WAIT
 
 
-def test_outages_are_no_losses() -> None:
+def test_outages_do_not_count_as_crashes() -> None:
     run = Scenario(WORK_AND_REVIEW)
     for _ in range(5):
         run.is_held_up("rate").fires(OUTAGE)
@@ -86,7 +86,7 @@ def test_agents_side_by_side_meet_one_outage_and_wait_for_the_latest_time() -> N
     assert {job.id for job in run.fires(OUTAGE).issued(RunAgent)} == {f"{at}#1.1" for at in (first, second, third)}
 
 
-def test_nothing_else_starts_meanwhile_and_what_runs_goes_on() -> None:
+def test_during_an_outage_no_agent_starts_and_running_ones_go_on() -> None:
     run = Scenario(TREE).says("Plan", parts=items("a", "b"))
     held, other = run.running()
     run.is_held_up("overload", held)
@@ -95,7 +95,7 @@ def test_nothing_else_starts_meanwhile_and_what_runs_goes_on() -> None:
     assert run.state.outage is not None
 
 
-def test_a_person_is_asked_even_if_time_was_waited_for() -> None:
+def test_an_outage_for_a_person_replaces_a_timed_wait() -> None:
     run = Scenario(TREE).says("Plan", parts=items("a", "b"))
     first, second = run.running()
     run.is_held_up("rate", first).is_held_up("login", second)
@@ -120,7 +120,7 @@ def test_a_budget_is_granted_once_more_by_going_on() -> None:
     assert load_state(dump_state(run.state)) == run.state
 
 
-def test_what_an_outage_cost_counts() -> None:
+def test_usage_during_an_outage_counts() -> None:
     limited = protocol(graph({"work": agent({"Ready": to("@end:Done")})}), limits=Limits(tokens=100))
     run = Scenario(limited)
     act = run.activity()
@@ -130,7 +130,7 @@ def test_what_an_outage_cost_counts() -> None:
     assert run.state.usage.unpriced == 110
 
 
-def test_who_is_held_up_can_be_aborted_and_tells_nothing_any_more() -> None:
+def test_a_waiting_agent_can_be_aborted_and_its_late_exit_is_ignored() -> None:
     run = Scenario(TREE).says("Plan", parts=items("a", "b"))
     held = run.running()[0]
     run.is_held_up("rate", held)
@@ -166,14 +166,14 @@ def test_the_end_of_an_outage_does_not_lift_a_pause() -> None:
     assert [job.id for job in resumed.issued(RunAgent)] == [f"{first}#1.1"]
 
 
-def test_who_takes_a_pause_back_grants_nothing() -> None:
+def test_resuming_a_pause_grants_no_budget() -> None:
     run = Scenario(WORK_AND_REVIEW).is_held_up("budget", grant="step:work").signals("pause").signals("resume")
     assert OUTAGE in run.state.asks
     assert not run.state.grants
     assert not run.issued(RunAgent)
 
 
-def test_a_grant_counts_once_however_often_it_is_held_up_afterwards() -> None:
+def test_a_grant_counts_once_despite_later_outages() -> None:
     run = Scenario(WORK_AND_REVIEW).is_held_up("budget", grant="day:1").signals("pause")
     run.answers("continue", OUTAGE).signals("resume")
     assert run.is_held_up("rate").fires(OUTAGE).state.grants["day:1"] == 1

@@ -37,7 +37,7 @@ def test_the_root_is_rebased_and_merged_once_more() -> None:
 
 
 @pytest.mark.parametrize("event", [AGAIN, Signalled(id="x", ts=NOW + 1, inst="root", name="ContextShift")])
-def test_a_run_that_goes_on_is_not_reopened_and_an_ended_one_takes_nothing_else(event: Event) -> None:
+def test_an_unfinished_run_is_not_reopened_and_an_ended_one_takes_no_other_event(event: Event) -> None:
     trial = approved() if event is AGAIN else merged()
     state = trial.log.state
     assert reduce(trial.protocol, state, event) == (state, ())

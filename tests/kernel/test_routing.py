@@ -9,7 +9,7 @@ from treadle.protocol.model import Budget, Handler, ResetThread, Route, Step, Th
 from treadle.testing.scenario import Scenario
 
 
-def test_the_first_row_whose_guard_holds() -> None:
+def test_the_first_row_with_a_true_guard_is_chosen() -> None:
     rows = (Route(to="@end:Done", when="data.count > 1"), Route(to="other"))
     table = protocol(graph({"work": agent({"Ready": rows}), "other": agent({"Ready": to("@end:Done")})}))
     assert Scenario(table).says("Ready", count=2).where() == "@Done"
@@ -82,7 +82,7 @@ def test_a_guard_sees_the_last_exits() -> None:
 # people
 
 
-def test_a_question_occupies_nothing_and_is_answered_once() -> None:
+def test_a_question_runs_no_activity_and_is_answered_once() -> None:
     run = Scenario(WORK_AND_REVIEW).says("Stuck")
     [question] = run.issued(AskHuman)
     assert question.choices == ("retry", "abort")
@@ -91,13 +91,13 @@ def test_a_question_occupies_nothing_and_is_answered_once() -> None:
     assert run.happens(run.log[-1]).state is before
 
 
-def test_an_answer_that_is_no_choice_changes_nothing() -> None:
+def test_an_unknown_choice_leaves_the_question_open() -> None:
     run = Scenario(WORK_AND_REVIEW).says("Stuck")
     assert run.answers("perhaps").where() == "human"
     assert run.asked() == ["root:human"]
 
 
-def test_a_note_stays_until_the_work_of_an_agent_who_saw_it_is_accepted() -> None:
+def test_a_note_stays_until_an_agent_has_read_it_and_its_work_is_accepted() -> None:
     run = Scenario(WORK_AND_REVIEW).says("Stuck").answers("retry", note="note:1")
     assert run.job().inputs["human_note"] == ("note:1",)
     run.says("Ready", fails=["green"])
@@ -149,7 +149,7 @@ def test_a_run_changes_its_level_between_two_steps() -> None:
     assert not _is_a_persons(run)
 
 
-def test_at_level_zero_people_are_the_agents_and_nobody_hurries_them() -> None:
+def test_at_level_zero_people_are_the_agents_and_have_no_deadline() -> None:
     run = Scenario(WORK_AND_REVIEW, level=0)
     assert (run.running(), _is_a_persons(run)) == (["root:work"], True)
     assert run.job().due > 10**11
@@ -159,12 +159,12 @@ def test_at_level_zero_people_are_the_agents_and_nobody_hurries_them() -> None:
 
 
 @pytest.mark.parametrize(("item", "to"), [("3", "root"), ("", "root"), ("two", "root")])
-def test_there_are_three_levels(item: str, to: str) -> None:
+def test_an_unknown_level_is_a_dead_letter(item: str, to: str) -> None:
     run = Scenario(WORK_AND_REVIEW).signals("level", to=to, item=item)
     assert (run.state.level, run.state.dead[-1].name) == (2, "level")
 
 
-def test_a_note_waits_for_whoever_works_next() -> None:
+def test_a_note_waits_for_the_next_agent() -> None:
     run = Scenario(WORK_AND_REVIEW, level=1).signals("note", data="ref:note").signals("go", step="work")
     assert run.job().inputs["human_note"] == ("ref:note",)
     run.says("Ready").signals("go", step="review")
@@ -258,7 +258,7 @@ def test_preempting_now_cancels_without_costing_an_attempt() -> None:
     assert run.job().id == "root:work#2.1"
 
 
-def test_who_preempts_stops_only_running_work_that_it_outranks() -> None:
+def test_a_preempting_signal_stops_only_running_work_of_lower_priority() -> None:
     steps = {
         "work": agent({"Ready": to("human")}, gates="green"),
         "human": ask(retry="work"),
@@ -285,6 +285,6 @@ def test_preempting_after_a_while_sets_a_timer() -> None:
     assert run.running() == ["root:shift"]
 
 
-def test_signals_nobody_handles_go_to_the_dead_letters() -> None:
+def test_signals_without_a_handler_go_to_the_dead_letters() -> None:
     run = Scenario(WORK_AND_REVIEW).signals("Gossip")
     assert run.state.dead[0].name == "Gossip"

@@ -23,7 +23,7 @@ def test_a_join_holds_its_step_without_a_session() -> None:
     assert run.running() == ["root/a:work", "root/b:work"]
 
 
-def test_an_empty_group_holds_nothing() -> None:
+def test_an_empty_group_does_not_hold_its_parent() -> None:
     assert Scenario(TREE).says("Plan").running() == ["root:work"]
 
 
@@ -86,7 +86,7 @@ def test_a_failed_child_reaches_its_handler_and_replanning_drops_it() -> None:
     assert dict(run.inst().groups["children"].members) == {"b": "root/b"}
 
 
-def test_a_note_goes_with_whoever_asked() -> None:
+def test_a_note_goes_to_the_step_that_the_answer_leads_to() -> None:
     run = grown("a", "b").fails("blocked", at="root/a:work").answers("replan", note="note:1")
     assert run.job("root:plan").inputs["human_note"] == ("note:1",), "a redirect takes it along"
     assert all("human_note" not in run.job(at).inputs for at in run.running() if at != "root:plan")
@@ -117,7 +117,7 @@ def test_a_kept_child_gets_its_new_text() -> None:
     assert run.inst("root/b").input.ref == "new"
 
 
-def test_a_redirect_of_a_held_parent_keeps_its_children_running() -> None:
+def test_a_redirect_of_a_waiting_parent_keeps_its_children_running() -> None:
     run = grown("a").signals("Shift").says("Conflict", at="root:rebase")
     assert run.running() == ["root/a:work", "root:plan"]
 
@@ -170,7 +170,7 @@ def test_agents_share_a_pool_in_order_of_arrival() -> None:
     assert run.says("Plan").says("Plan").running() == ["root/a:work"]
 
 
-def test_the_cost_limit_asks_before_anything_else_starts() -> None:
+def test_the_cost_limit_asks_before_the_next_agent_starts() -> None:
     run = Scenario(msgspec.structs.replace(TREE, limits=Limits(cost=1.0)))
     run.costs(1.5, "Plan")
     assert run.running() == []

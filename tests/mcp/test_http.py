@@ -133,7 +133,7 @@ class Asked(HttpTools):
             self.asked.set()
 
 
-def test_a_port_that_somebody_else_has_taken(tmp_path: Path) -> None:
+def test_an_occupied_port_is_reported_and_emit_still_works(tmp_path: Path) -> None:
     """The other ways to answer work, and that the tools do not is noted."""
     with driver(tmp_path) as first:
         (config,) = bundles(tmp_path)
@@ -180,7 +180,7 @@ async def posted(address: str, body: Any = LIST, **headers: str) -> httpx2.Respo
         return await http.post(address, content=content, headers=given)
 
 
-def test_who_is_let_in(tmp_path: Path) -> None:
+def test_only_requests_with_the_token_of_their_session_are_served(tmp_path: Path) -> None:
     async def requests() -> None:
         with HttpTools() as tools:
             serving = Serving(tools, tmp_path)
@@ -298,7 +298,7 @@ def test_every_request_stands_alone(tmp_path: Path) -> None:
     asyncio.run(requests())
 
 
-def test_several_drivers_do_not_meet(tmp_path: Path) -> None:
+def test_several_drivers_have_separate_addresses(tmp_path: Path) -> None:
     async def drivers() -> None:
         it = desk(tmp_path, RED)
         task = assignment_of(it.work, it.ways)

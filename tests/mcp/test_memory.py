@@ -114,7 +114,7 @@ def test_dialogues_over_stdio(tmp_path: Path) -> None:
     asyncio.run(sessions())
 
 
-def test_a_token_that_is_not_ones_own(tmp_path: Path) -> None:
+def test_a_foreign_token_is_refused(tmp_path: Path) -> None:
     it = seated(tmp_path, "qa", "TDD_C1").desk
 
     async def session() -> None:

@@ -75,7 +75,7 @@ def test_an_agents_own_configuration_reaches_it_and_stays_true(tmp_path: Path) -
         assert asyncio.run(session("two")) == ["one", "two"]
 
 
-def test_steps_and_the_project_do_not_meet(tmp_path: Path) -> None:
+def test_steps_and_the_project_see_separate_memories(tmp_path: Path) -> None:
     """Each token opens its own door, and behind it is nothing of the other."""
     it = seated(tmp_path, "qa", "TDD_C1").desk
 
@@ -105,7 +105,7 @@ def test_steps_and_the_project_do_not_meet(tmp_path: Path) -> None:
         assert [each.name for each in Space(memory).read_graph().entities] == ["three"]
 
 
-def test_without_a_token_nobody_is_let_in(tmp_path: Path) -> None:
+def test_a_server_without_a_token_refuses_every_request(tmp_path: Path) -> None:
     async def requests() -> None:
         with HttpTools() as tools:
             at = await tools.open_memory(tmp_path / "memory.db", "", "the file")
@@ -128,7 +128,7 @@ def test_forty_at_once_keep_forty(tmp_path: Path) -> None:
         assert {each.name for each in Space(memory).read_graph().entities} == {f"e{n}" for n in range(40)}
 
 
-def test_a_port_that_somebody_else_has_is_told_anew(tmp_path: Path) -> None:
+def test_an_occupied_port_is_replaced_by_another(tmp_path: Path) -> None:
     async def taken() -> None:
         with HttpTools() as other, HttpTools() as tools:
             at = await other.open_memory(tmp_path / "other.db", TOKEN, "the file")

@@ -89,7 +89,7 @@ def test_files_go_both_ways(tmp_path: Path) -> None:
     assert data == before
 
 
-def test_where_theirs_loses_writes_ours_does_not(tmp_path: Path) -> None:
+def test_our_server_keeps_all_simultaneous_writes_and_theirs_loses_some(tmp_path: Path) -> None:
     """Forty calls at once on one server; that the public one loses some is what it documents."""
 
     async def kept(server: StdioServerParameters) -> int:

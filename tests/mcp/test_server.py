@@ -31,7 +31,7 @@ def server(it: Desk) -> StdioServerParameters:
     )
 
 
-def test_a_session(tmp_path: Path) -> None:
+def test_an_agent_answers_over_stdio(tmp_path: Path) -> None:
     it = desk(tmp_path, RED)
     answer = it.work.out / "answer.json"
     # What lies in the lane must not become part of the server.
@@ -69,7 +69,7 @@ def text(result: Any) -> str:
     return content.text
 
 
-def test_it_speaks_to_clients_of_before_and_ends_with_its_input(tmp_path: Path) -> None:
+def test_the_server_serves_older_clients_and_ends_with_its_input(tmp_path: Path) -> None:
     it = desk(tmp_path, RED)
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "old", "version": "1"}}
     said = [
@@ -104,7 +104,7 @@ def test_outside_of_a_step_and_of_a_project(tmp_path: Path) -> None:
 
 
 @given(st.recursive(st.text(st.characters(exclude_categories=["Cs"])), lambda inner: st.lists(inner, max_size=4)))
-def test_what_is_text_is_left_alone(value: object) -> None:
+def test_valid_text_stays_as_it_is(value: object) -> None:
     for ascii_only in (True, False):
         line = json.dumps(value, ensure_ascii=ascii_only).encode()
         assert readable(line) == line.decode()

@@ -75,7 +75,7 @@ def test_a_dialogue_as_the_published_protocols_have_it(memory: Memory) -> None:
     ]
 
 
-def test_queries(memory: Memory) -> None:
+def test_queries_select_records(memory: Memory) -> None:
     planner = seated(memory, PLAN)
     said(planner, "memory_store", content="for0 is no round")
     later = seated(memory, msgspec.structs.replace(PLAN, act="a9", round="10"))
@@ -110,7 +110,7 @@ def test_queries(memory: Memory) -> None:
     assert said(later, "memory_query", pattern="R10", form="obs").startswith("OBS[SPLAN_r1,R10,A:Ω₂ˢ,T:20")
 
 
-def test_queries_that_mean_nothing_are_refused(memory: Memory) -> None:
+def test_malformed_queries_are_refused(memory: Memory) -> None:
     planner = seated(memory, PLAN)
     for asked, words in (
         ({"pattern": "OBS[SPLAN_r2,*,*,*]"}, "'PLAN_r2' is not your dialogue"),
@@ -122,7 +122,7 @@ def test_queries_that_mean_nothing_are_refused(memory: Memory) -> None:
         assert (found.ok, words in found.text) == (False, True), found.text
 
 
-def test_nothing_that_is_said_is_lost_or_changed(memory: Memory) -> None:
+def test_every_record_is_kept_and_unchanged(memory: Memory) -> None:
     planner = seated(memory, PLAN)
     for _ in range(2):  # the same again is said again
         assert said(planner, "memory_store", content="not yet", status="→[NR,twice]") == "stored"
@@ -139,7 +139,7 @@ def test_nothing_that_is_said_is_lost_or_changed(memory: Memory) -> None:
     assert call(mine, "memory_read", {"session": "mine"}).data["records"] == []
 
 
-def test_nobody_speaks_for_another(memory: Memory) -> None:
+def test_an_agent_cannot_write_in_the_name_of_another(memory: Memory) -> None:
     """Also in the published way: what is added to the dialogue's entity is signed as what is stored."""
     planner = seated(memory, PLAN)
     forged, own = "R0|Ω₂ᶜ|→PA|accepted", "R0|Ω₂ˢ|→PC|mine"
@@ -174,7 +174,7 @@ def test_an_agent_has_its_own_dialogue_only(memory: Memory) -> None:
     assert call(Dialogue(memory), "search_nodes", {"query": "secret"}).data["entities"] == []
 
 
-def test_what_was_said_stays_said(memory: Memory) -> None:
+def test_records_of_a_dialogue_cannot_be_deleted(memory: Memory) -> None:
     planner = seated(memory, PLAN)
     calls: list[tuple[str, dict[str, Any]]] = [
         ("delete_entities", {"entityNames": ["x", "PLAN_r1"]}),
@@ -210,7 +210,7 @@ def test_a_run_is_forgotten(memory: Memory) -> None:
     assert said(kept, "memory_read") == "R0|MT|→INIT|build it"
 
 
-def test_dialogues_of_ones_own(memory: Memory) -> None:
+def test_dialogues_outside_of_a_step_are_named(memory: Memory) -> None:
     """Without a step around it, every dialogue is in the project's graph, and is named."""
     mine = Dialogue(memory)
     nameless = call(mine, "memory_read", {})
@@ -242,13 +242,13 @@ CONTENTS = st.text(st.characters(exclude_categories=["Cs"])) | st.sampled_from([
 
 
 @given(CONTENTS, st.integers(0, 999).map(str), NAMES, AGENTS, NAMES)
-def test_what_is_written_with_bars_comes_back(content: str, round_: str, phase: str, agent: str, status: str) -> None:
+def test_a_record_with_bars_reads_back(content: str, round_: str, phase: str, agent: str, status: str) -> None:
     record = DialogueRecord(content, round_, phase, agent, f"→{status}")
     assert parse_record(format_bars(record)) == record
 
 
 @given(CONTENTS, HOSTILE, HOSTILE, HOSTILE, st.integers(1, 250_000_000_000_000))
-def test_what_is_written_as_obs_comes_back(content: str, session: str, round_: str, agent: str, at: int) -> None:
+def test_a_record_as_observation_reads_back(content: str, session: str, round_: str, agent: str, at: int) -> None:
     record = DialogueRecord(content, round_, agent=agent, at=at)
     assert parse_record(format_observation(session, record), at) == record
 
@@ -268,7 +268,7 @@ def test_what_is_written_as_obs_comes_back(content: str, session: str, round_: s
         ("", DialogueRecord("")),
     ],
 )
-def test_spellings(text: str, record: DialogueRecord) -> None:
+def test_each_spelling_of_a_record_is_parsed(text: str, record: DialogueRecord) -> None:
     assert parse_record(text) == record
 
 

@@ -60,7 +60,9 @@ def test_every_answer_of_the_script_has_its_shape_twice(space: Space) -> None:
         ("read_graph", {}, '{\n  "entities": [],\n  "relations": []\n}'),
     ],
 )
-def test_words(space: Space, name: str, arguments: dict[str, Any], said: str) -> None:
+def test_each_tool_answers_in_the_published_words(
+    space: Space, name: str, arguments: dict[str, Any], said: str
+) -> None:
     found = call(space, name, arguments)
     assert (found.ok, found.text) == (True, said)
 
@@ -109,12 +111,14 @@ def test_words(space: Space, name: str, arguments: dict[str, Any], said: str) ->
         ),
     ],
 )
-def test_refusals_change_nothing(space: Space, name: str, arguments: dict[str, Any], words: str) -> None:
+def test_a_refused_call_does_not_change_the_graph(
+    space: Space, name: str, arguments: dict[str, Any], words: str
+) -> None:
     assert call(space, name, arguments) == ToolReply(words, ok=False)
     assert space.read_graph().entities == ()
 
 
-def test_as_large_as_a_text_may_be(space: Space) -> None:
+def test_a_text_at_the_size_limit_is_stored_and_searched(space: Space) -> None:
     text = "é→|\n\0😀" * (LARGEST // 12)
     assert call(space, "create_entities", {"entities": [entity("large", "t", text)]}).ok
     assert space.open_nodes(["large"]).entities[0].observations == (text,)
@@ -136,7 +140,7 @@ def test_a_graph_comes_back(graph: KnowledgeGraph, tmp_path_factory: pytest.Temp
     assert load_graph(path) == graph
 
 
-def test_bytes() -> None:
+def test_a_graph_is_dumped_as_lines_of_json() -> None:
     graph = KnowledgeGraph((Entity("é", "t", ("a\nb",)),), (Relation("a", "b", "c"),))
     assert dump_graph(graph) == (
         '{"type":"entity","name":"é","entityType":"t","observations":["a\\nb"]}\n'
@@ -155,14 +159,14 @@ def test_bytes() -> None:
         (b"\xff", r"is not UTF-8 \(byte 0\); nothing was imported"),
     ],
 )
-def test_what_cannot_be_taken(data: bytes, words: str, tmp_path: Path) -> None:
+def test_a_malformed_graph_file_is_refused(data: bytes, words: str, tmp_path: Path) -> None:
     path = tmp_path / "graph.jsonl"
     path.write_bytes(data)
     with pytest.raises(TreadleError, match=words):
         load_graph(path)
 
 
-def test_what_is_something_else_is_left_out(tmp_path: Path) -> None:
+def test_lines_of_other_types_are_left_out(tmp_path: Path) -> None:
     path = tmp_path / "graph.jsonl"
     others = '{"type":"other"}\n[]\n5\n \n{"type":["entity"]}\n'
     path.write_text(others + '{"type":"entity","name":"a","entityType":"t","observations":[]}')

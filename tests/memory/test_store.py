@@ -139,7 +139,7 @@ def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
 @pytest.mark.parametrize("name", ["", "PLAN_r1"])
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(calls=CALLS, queries=st.lists(TEXTS, max_size=4))
-def test_the_store_does_what_the_model_does(
+def test_the_store_behaves_like_its_model(
     memory: Memory, name: str, calls: list[tuple[str, Any]], queries: list[str]
 ) -> None:
     model, space = Model(), Space(memory, name)
@@ -163,7 +163,7 @@ def test_spaces_do_not_see_each_other(memory: Memory) -> None:
     assert one.read_graph() == KnowledgeGraph((Entity("e", "t", ("secret word",)),), (Relation("e", "f", "knows"),))
 
 
-def test_an_index_forgets_what_is_forgotten(memory: Memory) -> None:
+def test_the_index_drops_deleted_texts(memory: Memory) -> None:
     space = Space(memory)
     for _ in range(2):  # the same ids again
         space.create_entities([Entity("kept", "t", ("the quick brown fox", "other"))])
@@ -174,7 +174,7 @@ def test_an_index_forgets_what_is_forgotten(memory: Memory) -> None:
         assert space.search_nodes("kept").entities == space.search_nodes("other").entities == ()
 
 
-def test_what_sqlite_takes_for_the_same_is_not(tmp_path: Path) -> None:
+def test_characters_that_sqlite_treats_as_equal_stay_different(tmp_path: Path) -> None:
     """It has one sign for all of these."""
     signs = ["\0", "\ufffd", "\ufffe", "\uffff"]
     with closing(Memory(tmp_path / "memory.db")) as memory:
@@ -200,7 +200,7 @@ for count in (3, 100, 1_000, 200_000):
 """
 
 
-def test_a_long_query_in_a_text_that_repeats_itself_takes_little(tmp_path: Path) -> None:
+def test_a_long_query_in_a_repetitive_text_needs_little_memory(tmp_path: Path) -> None:
     """In a process of its own, whose SQLite may have 50 MB; a phrase of 1,000 trigrams wants hundreds."""
     subprocess.run([sys.executable, "-c", LONG, str(tmp_path / "memory.db")], check=True, timeout=300)
 
@@ -221,7 +221,7 @@ for thread in threads: thread.join()
 """
 
 
-def test_three_processes_with_forty_writers_each_lose_nothing(tmp_path: Path) -> None:
+def test_three_processes_with_forty_writers_each_keep_all_writes(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(path), name]) for name in "abc"]
     assert [writer.wait(timeout=120) for writer in writers] == [0, 0, 0]
@@ -251,7 +251,7 @@ def test_the_store_of_runs_is_no_memory(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "query", ["q", "qb", "qB", "b", "\0", "a\0", "\ufffe", "\ufffd", "x\ufffd", "İ", "ς", "zz", "", "e"]
 )
-def test_a_short_query_finds_what_a_look_at_every_text_finds(query: str, tmp_path: Path) -> None:
+def test_a_short_query_matches_like_a_full_scan(query: str, tmp_path: Path) -> None:
     texts = [
         "qb",
         "aqb",
@@ -278,7 +278,7 @@ def test_a_short_query_finds_what_a_look_at_every_text_finds(query: str, tmp_pat
         assert found == names
 
 
-def test_what_was_answered_survives_a_kill(tmp_path: Path) -> None:
+def test_an_answered_write_survives_a_kill(tmp_path: Path) -> None:
     code = (
         "import sys, time; from pathlib import Path; from treadle.memory.store import Memory, Space;"
         "from treadle.memory.store import Entity;"
@@ -317,7 +317,7 @@ def test_writes_are_on_the_disk_soon_all_of_them_together(tmp_path: Path, monkey
     assert set(forced) == {str(tmp_path / f"{FILE}-wal")}
 
 
-def test_a_memory_that_is_closed_leaves_nothing_to_be_done(tmp_path: Path) -> None:
+def test_closing_a_memory_ends_its_timers(tmp_path: Path) -> None:
     # A timer of a memory that another test left open may start or end in between.
     others = set(threading.enumerate())
     with closing(Memory(tmp_path / FILE, settled_after=3600)) as memory:

@@ -27,7 +27,7 @@ def test_a_clients_prefix_is_not_part_of_a_name(name: str, tool: str) -> None:
     assert resolve_tool(name) == tool
 
 
-def test_the_project_serves_all_and_nothing_else(tmp_path: Path) -> None:
+def test_the_project_serves_only_the_tools_of_the_memory(tmp_path: Path) -> None:
     with closing(Memory(tmp_path / "memory.db")) as memory:
         offer = ProjectMemory(memory)
         assert {tool.name for tool in offer.tools()} == NAMES
@@ -42,7 +42,7 @@ def test_a_memory_that_cannot_be_opened_is_an_error_of_the_tool(tmp_path: Path) 
     assert "cannot be opened" in said.text
 
 
-def test_a_full_disk_is_an_error_of_the_tool_and_changes_nothing(tmp_path: Path) -> None:
+def test_a_full_disk_is_an_error_of_the_tool_and_adds_no_entity(tmp_path: Path) -> None:
     with closing(Memory(tmp_path / "memory.db")) as memory:
         with memory.writing() as db:
             pages = db.execute("PRAGMA page_count").fetchone()[0]

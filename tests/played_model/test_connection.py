@@ -82,7 +82,7 @@ def test_bodies_that_cannot_be_read(server: ModelServer, headers: str, status: i
         (b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 200 + b"\r\n", b" 431 "),
     ],
 )
-def test_what_is_hardly_http_is_refused(server: ModelServer, sent: bytes, status: bytes) -> None:
+def test_malformed_http_is_refused(server: ModelServer, sent: bytes, status: bytes) -> None:
     with socket.create_connection(("127.0.0.1", server.port), timeout=10) as raw:
         raw.sendall(sent)
         assert status in raw.recv(65536)
@@ -104,7 +104,7 @@ def test_a_packed_body_is_read_and_one_that_grows_without_end_is_not(server: Mod
         {**GOOD, "system": {"odd": [[["[[script:nothing]]"]]]}},
     ],
 )
-def test_what_is_unusual_but_no_mistake_is_taken(server: ModelServer, body: dict[str, Any]) -> None:
+def test_unusual_but_valid_requests_are_accepted(server: ModelServer, body: dict[str, Any]) -> None:
     assert post(server, "/v1/messages", body).json()["content"][0]["text"].startswith("Hello")
 
 

@@ -21,7 +21,7 @@ def asked(*entries: tuple[By, str], length: int = 0, **more: str) -> ModelReques
 
 @pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
-def test_what_was_sent_before_is_read_from_the_cache_by_whatever_server(client: Client, stream: bool) -> None:
+def test_earlier_turns_count_as_cached_on_any_server(client: Client, stream: bool) -> None:
     scripts = read_scripts(TALK, "talk.yaml")
     used = []
     for turns in (FIRST, SECOND, GONE_ON):
@@ -58,13 +58,13 @@ def test_messages_are_kept_only_if_the_client_asks_for_it() -> None:
         ([], 0),
     ],
 )
-def test_the_last_turn_of_the_model_and_what_follows_is_new(entries: list[tuple[By, str]], read: int) -> None:
+def test_only_entries_up_to_the_last_model_turn_count_as_cached(entries: list[tuple[By, str]], read: int) -> None:
     used = count_tokens(asked(*entries), "")
     assert used.cache_read == read
     assert used.tokens_in + used.cache_read == max(1, sum(len(text) for _, text in entries) // 4)
 
 
-def test_what_stands_around_the_conversation_was_sent_before_too() -> None:
+def test_text_around_the_conversation_counts_as_cached_too() -> None:
     talk: list[tuple[By, str]] = [("prompt", "p" * 40), ("model", ""), ("result", "r" * 80)]
     assert count_tokens(asked(*talk, length=4000), "").cache_read == 1000 - 20
     assert count_tokens(asked(*talk, length=4000, cache="asked"), "") == Tokens(
@@ -73,7 +73,7 @@ def test_what_stands_around_the_conversation_was_sent_before_too() -> None:
     assert count_tokens(asked(*talk, length=4000, cache=""), "").tokens_in == 1000
 
 
-def test_what_was_sent_as_one_is_counted_once() -> None:
+def test_parts_of_one_message_count_once() -> None:
     client = next(one for one in CLIENTS if one.name == "anthropic")
     body = client.body(SECOND, ["Read"], False)
     with ModelServer(read_scripts(TALK, "talk.yaml")) as server:
@@ -83,7 +83,7 @@ def test_what_was_sent_as_one_is_counted_once() -> None:
     assert 100 <= two - one < 120
 
 
-def test_what_comes_out_is_text_and_calls() -> None:
+def test_output_tokens_count_text_and_calls() -> None:
     call = ToolCall("1", Tool("Read"), {"path": "a" * 27}, "")
     assert len(call.written) == 38
     assert count_tokens(asked(("prompt", "p")), "t" * 42, (call,)).tokens_out == 20

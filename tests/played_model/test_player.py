@@ -55,7 +55,7 @@ def test_the_last_prompt_that_names_a_script_counts(player: Player, entries: lis
     assert player.answer(asked(*entries)).text == text
 
 
-def test_what_was_looked_for_takes_the_place_of_its_name(player: Player) -> None:
+def test_a_pattern_match_replaces_its_placeholder(player: Player) -> None:
     request = asked(("system", "Directory: /old\nDirectory: /lane"), ("prompt", "You review the story S-7."))
     answer = player.answer(request)
     assert answer.text == "Reviewing S-7 in /lane, {other}."
@@ -63,11 +63,11 @@ def test_what_was_looked_for_takes_the_place_of_its_name(player: Player) -> None
     assert call.arguments == {"path": "/lane/a.py", "more": ["S-7", 1]}
 
 
-def test_what_is_not_found_is_empty(player: Player) -> None:
+def test_a_pattern_without_a_match_is_empty(player: Player) -> None:
     assert player.answer(asked(("prompt", "You review the story."))).text == "Reviewing  in , {other}."
 
 
-def test_a_tool_that_is_not_offered_can_be_called_all_the_same(player: Player) -> None:
+def test_a_script_can_call_a_tool_that_is_not_offered(player: Player) -> None:
     answer = player.answer(asked(("prompt", "[[script:forced]]")))
     assert ([call.tool.name for call in answer.calls], answer.note) == (["mcp__x__y"], "")
 

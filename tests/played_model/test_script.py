@@ -28,7 +28,7 @@ scripts:
 """
 
 
-def test_everything_that_can_be_said() -> None:
+def test_every_key_of_a_script_is_read() -> None:
     found = read_scripts(WHOLE, "s.yaml").scripts
     step = ModelStep(
         say="Hi.",
@@ -94,7 +94,7 @@ def test_everything_that_can_be_said() -> None:
         ("scripts: {a: [say: x], a: [say: y]}", "", "duplicate"),
     ],
 )
-def test_a_mistake_names_its_place_and_what_is_wrong(text: str, path: str, word: str) -> None:
+def test_a_mistake_in_a_script_is_refused_with_its_path(text: str, path: str, word: str) -> None:
     with pytest.raises(ScriptError) as refused:
         read_scripts(text, "s.yaml")
     [mistake] = refused.value.mistakes

@@ -27,7 +27,7 @@ def prompt(script: str) -> list[Turn]:
 
 @every_client
 @either_way
-def test_a_text_comes_with_what_it_consumed(server: ModelServer, client: Client, stream: bool) -> None:
+def test_a_text_comes_with_its_usage(server: ModelServer, client: Client, stream: bool) -> None:
     heard = hear(server, client, prompt("hello"), TOOLS, stream=stream)
     assert heard == ("Hello, ünïcode world.", [], ENDS[client.name], (1000, 900, 20))
 
@@ -60,22 +60,20 @@ def test_the_step_is_the_number_of_turns_since_the_last_marker(
 
 @every_client
 @either_way
-def test_without_tools_a_text_is_said_and_nothing_is_called(server: ModelServer, client: Client, stream: bool) -> None:
+def test_without_tools_the_answer_is_only_a_text(server: ModelServer, client: Client, stream: bool) -> None:
     heard = hear(server, client, prompt("write"), [], stream=stream)
     assert (heard.text, heard.calls) == ("I write.", [])
 
 
 @every_client
 @either_way
-def test_a_step_that_says_nothing_is_an_answer_too(server: ModelServer, client: Client, stream: bool) -> None:
+def test_an_empty_step_is_an_answer_too(server: ModelServer, client: Client, stream: bool) -> None:
     assert hear(server, client, prompt("silent"), TOOLS, stream=stream)[:3] == ("", [], ENDS[client.name])
 
 
 @every_client
 @either_way
-def test_a_stop_reason_is_told_in_the_words_of_the_wire_format(
-    server: ModelServer, client: Client, stream: bool
-) -> None:
+def test_a_stop_reason_uses_the_words_of_the_wire_format(server: ModelServer, client: Client, stream: bool) -> None:
     assert hear(server, client, prompt("long"), TOOLS, stream=stream).stop == LONG[client.name]
 
 
@@ -159,7 +157,7 @@ def test_a_stream_that_hangs_lasts_until_the_client_goes(fresh: ModelServer, cli
 
 
 @pytest.mark.parametrize("script", ["hang", "slow"])
-def test_who_hangs_or_sleeps_does_not_keep_the_server_from_ending(fresh: ModelServer, script: str) -> None:
+def test_hanging_or_slow_requests_do_not_keep_the_server_from_ending(fresh: ModelServer, script: str) -> None:
     connection = _begun(fresh, CLIENTS[0], script)
     _until(lambda: bool(fresh.exchanges))
     start = time.monotonic()
@@ -186,7 +184,7 @@ def _until(condition: Callable[[], bool], seconds: float = 5.0) -> None:
         time.sleep(0.01)
 
 
-def test_what_a_client_sent_is_kept_without_its_key(fresh: ModelServer) -> None:
+def test_requests_are_recorded_without_their_keys(fresh: ModelServer) -> None:
     body = {"model": "m", "messages": [{"role": "user", "content": "[[script:hello]]"}]}
     send(fresh, "POST", "/v1/messages?key=sk-1", json.dumps(body).encode(), **{"X-Api-Key": "sk-1", "X-Own": "1"})
     send(fresh, "POST", "/v1/chat/completions", json.dumps(body).encode(), Authorization="Bearer sk-1")
@@ -210,7 +208,7 @@ def test_tokens_are_counted_and_models_are_listed(server: ModelServer) -> None:
     assert (head.status, head.body) == (200, b"")
 
 
-def test_many_at_once_get_each_their_own(fresh: ModelServer) -> None:
+def test_twenty_requests_at_once_are_answered(fresh: ModelServer) -> None:
     heard: list[str] = []
 
     def talk() -> None:
@@ -224,7 +222,7 @@ def test_many_at_once_get_each_their_own(fresh: ModelServer) -> None:
     assert heard == ["Hello, ünïcode world."] * 20
 
 
-def test_it_listens_on_loopback_only_and_refuses_a_taken_port(server: ModelServer) -> None:
+def test_it_listens_on_loopback_only_and_refuses_an_occupied_port(server: ModelServer) -> None:
     assert server.url == f"http://127.0.0.1:{server.port}"
     with socket.socket() as other, pytest.raises(ConnectionRefusedError):
         other.connect(("127.0.0.2", server.port))

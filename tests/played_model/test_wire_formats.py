@@ -71,7 +71,7 @@ SPACE = {"type": "namespace", "name": "mcp__exit", "tools": [{"type": "function"
         ("exit", [{"type": "custom", "name": "mcp__exit__emit_exit"}], ("mcp__exit__emit_exit", '{"type":"Done"}')),
     ],
 )
-def test_a_call_is_made_as_its_tool_takes_it(script: str, tools: list[dict[str, object]], call: object) -> None:
+def test_a_call_has_the_form_that_its_tool_declares(script: str, tools: list[dict[str, object]], call: object) -> None:
     asked = {"model": "m", "input": f"[[script:{script}]]", "tools": tools}
     with ModelServer(read_scripts(CALLING, "s.yaml")) as server:
         assert RESPONSES.whole(post(server, RESPONSES.path, asked).json()).calls == [call]
@@ -109,7 +109,7 @@ def test_without_server_sent_events_a_stream_is_a_list(server: ModelServer) -> N
     assert reply.json()[0]["modelVersion"] == "gemini-x"
 
 
-def test_a_stream_tells_its_usage_only_if_it_is_asked_to(server: ModelServer) -> None:
+def test_a_stream_has_its_usage_only_on_request(server: ModelServer) -> None:
     body = BY_NAME["chat"].body([("prompt", "[[script:hello]]")], ["read"], True)
     with_usage = post(server, "/v1/chat/completions", body)
     without = post(server, "/chat/completions", {**body, "stream_options": None})

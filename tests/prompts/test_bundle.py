@@ -27,7 +27,7 @@ def bundle(graph: str = "node", step: str = "scaffold", **options: Any) -> dict[
     return contents(V3, there.state, there.command, there.payloads, TOOLCHAIN, **options)
 
 
-def test_what_is_in_a_bundle() -> None:
+def test_a_bundle_has_its_prompt_its_schema_and_its_inputs() -> None:
     files = bundle(handoff="what was before", files={"mcp.json": b"{}", "exits.json": b"[]"})
     inputs = sorted(name for name in files if name.startswith("inputs/"))
     assert sorted(set(files) - set(inputs)) == [
@@ -45,7 +45,7 @@ def test_what_is_in_a_bundle() -> None:
     assert b"## How to answer" in files["prompt.md"]
 
 
-def test_a_person_who_is_the_agent_is_told_how_people_hand_in() -> None:
+def test_the_prompt_of_a_person_names_the_command_that_hands_in() -> None:
     assert b"`treadle done r1 --exit InitWork" in bundle(by_hand=True)["prompt.md"]
     assert b"treadle done" not in bundle()["prompt.md"]
 
@@ -97,7 +97,7 @@ def test_any_slot_has_a_safe_name_of_its_own(slots: list[str]) -> None:
         assert len(name) <= 140
 
 
-def test_slots_that_differ_in_case_only_do_not_meet() -> None:
+def test_slots_that_differ_only_in_case_get_different_files() -> None:
     first, second = input_names(["plan.Done", "Plan.done"])
     assert first == "plan.Done.json"
     assert first.lower() != second.lower()
@@ -150,7 +150,7 @@ def test_a_bundle_is_written_once(tmp_path: Path) -> None:
     assert names(home) == ["bundle"]
 
 
-def test_another_bundle_takes_its_place_whole(tmp_path: Path) -> None:
+def test_a_later_bundle_replaces_the_whole_earlier_one(tmp_path: Path) -> None:
     asyncio.run(write(tmp_path, {"prompt.md": b"old", "inputs/a.json": b"1"}))
     folder = asyncio.run(write(tmp_path, {"prompt.md": b"new"}))
     assert written(folder) == {"prompt.md": b"new"}
@@ -158,7 +158,7 @@ def test_another_bundle_takes_its_place_whole(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["../x", "/etc/x", "inputs/../../x", ""])
-def test_no_file_lands_elsewhere(name: str, tmp_path: Path) -> None:
+def test_a_file_outside_of_the_bundle_is_refused(name: str, tmp_path: Path) -> None:
     home = tmp_path / "home"
     with pytest.raises(ValueError, match="file of the bundle"):
         asyncio.run(write(home, {name: b"x"}))

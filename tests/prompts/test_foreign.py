@@ -70,7 +70,7 @@ def test_inside_of_a_sentence_a_text_makes_no_structure(text: str) -> None:
         (["a", {"b": None}], '["a", {"b": null}]'),
     ],
 )
-def test_how_values_look_in_a_sentence(text: Json, shown: str) -> None:
+def test_values_are_escaped_inside_a_sentence(text: Json, shown: str) -> None:
     assert inline(text) == shown
 
 

@@ -76,7 +76,7 @@ def answered(name: str) -> Scenario:
 
 
 @pytest.mark.parametrize("name", WORK)
-def test_a_planner_who_asks_too_often_is_why_a_person_is_asked(name: str) -> None:
+def test_a_planner_that_asks_too_often_is_the_reason_of_the_question(name: str) -> None:
     run = Scenario(load(name))
     for _ in range(5):
         run.says("ClarificationNeeded").answers("Clarified", note="the short one")
@@ -96,32 +96,32 @@ def test_a_question_that_was_answered_is_no_reason_to_ask_a_person(name: str) ->
     assert not [text for text in (stuck(run), stuck(refused)) if "asks again and again" in text]
 
 
-def test_a_choice_that_says_nothing_without_a_note_is_marked() -> None:
+def test_a_choice_that_needs_a_note_is_marked() -> None:
     found = asked(V3, "node", "clarify")
     assert found.title == "The spec raises a question"
     assert {choice.name: choice.needs_note for choice in found.choices} == {"Clarified": True, "abort": False}
 
 
 @pytest.mark.parametrize("step", ["judge_by_hand@judge", "verdict"])
-def test_a_child_is_not_sent_back_without_a_word(step: str) -> None:
+def test_rejecting_a_child_needs_a_note(step: str) -> None:
     assert [choice.name for choice in asked(V3, "node", step).choices if choice.needs_note] == ["ChildRejected"]
 
 
-def test_what_happens_without_an_answer_is_said() -> None:
+def test_the_default_without_an_answer_is_shown() -> None:
     found = asked(changed(default="retry", default_after=3600), "node", "rejected@review")
     assert (found.default, found.default_after) == ("retry", 3600)
     assert str(found).endswith("Without an answer, `retry` is taken after 3600 s.\n")
     assert asked(changed(default="retry"), "node", "rejected@review").default == ""
 
 
-def test_a_question_without_a_template_has_a_message_all_the_same() -> None:
+def test_a_question_without_a_template_gets_a_default_message() -> None:
     found = asked(changed(template="", title=""), "node", "rejected@review")
     assert found.title == "rejected@review at root/n1"
     assert found.text.startswith("root/n1 cannot go on without a decision")
     assert f"\n> {REPORT}\n" in found.text
 
 
-def test_what_the_last_attempt_said_is_told_in_words() -> None:
+def test_the_question_shows_the_fields_of_the_last_attempt() -> None:
     said: dict[str, Json] = {
         "summary": "cannot do it",
         "reason": "none",
@@ -154,7 +154,7 @@ def test_what_the_last_attempt_said_is_told_in_words() -> None:
         ("", ""),
     ],
 )
-def test_a_step_that_is_stuck_is_named_with_what_it_was_given(cause: str, told: str) -> None:
+def test_a_stuck_step_is_named_with_its_cause(cause: str, told: str) -> None:
     there = scene(WATERFALL, "story", "stuck@impl")
     assert isinstance(there.command, AskHuman)
     inst = there.state.insts[there.command.inst]
@@ -182,7 +182,7 @@ def test_the_run_asks_for_more_money() -> None:
 @pytest.mark.parametrize(
     ("allowances", "granted"), [(1, ""), (2, ", granted again once so far"), (3, ", granted again 2 times so far")]
 )
-def test_the_run_asks_for_more_tokens_and_says_what_it_does_not_know(allowances: int, granted: str) -> None:
+def test_the_run_asks_for_more_tokens_and_names_unknown_prices(allowances: int, granted: str) -> None:
     protocol = msgspec.structs.replace(V3, limits=msgspec.structs.replace(V3.limits, tokens=5000))
     state = State(run="r", usage=Usage(4000, 1500, unpriced=1200), allowances=allowances)
     command = AskHuman(id=LIMIT_ASK, inst="root", graph="", step="tokens", choices=("continue", "abort"))
@@ -202,7 +202,7 @@ def test_the_run_asks_for_more_tokens_and_says_what_it_does_not_know(allowances:
         ("budget", "A budget is spent", "To let it go on grants the same amount once more."),
     ],
 )
-def test_an_outage_is_told_with_what_to_do_and_what_was_said(why: str, title: str, advice: str) -> None:
+def test_an_outage_question_has_advice_and_the_services_words(why: str, title: str, advice: str) -> None:
     payloads = Memory()
     ref = payloads.put({"report": "HTTP 401\n# Ignore this: \x1b[2J"})
     choices = ("continue", "abort")

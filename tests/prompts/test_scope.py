@@ -33,7 +33,7 @@ def test_a_step_may_narrow_its_role() -> None:
     assert scope(V3, "node", "tests", PATHS).writes == ("tests/slug", "tests/slug/**")
 
 
-def test_a_role_that_may_not_modify_writes_nothing() -> None:
+def test_a_role_that_may_not_modify_has_no_writable_paths() -> None:
     waterfall = load("waterfall")
     found = scope(waterfall, "task-verify", "work", {"story": "US-1"})
     assert found.writes == ()
@@ -50,7 +50,7 @@ def test_a_role_that_may_not_modify_writes_nothing() -> None:
         ("a{testPath}", ("a{testPath}", "a{testPath}/**")),
     ],
 )
-def test_paths_are_tidied_and_taken_literally(path: str, globs: tuple[str, ...]) -> None:
+def test_paths_are_normalised_and_kept_literal(path: str, globs: tuple[str, ...]) -> None:
     protocol = writing("{targetPath}", "{targetPath}/**")
     assert scope(protocol, "node", "impl", {**PATHS, "targetPath": path}).writes == globs
 
@@ -82,7 +82,7 @@ def test_a_value_that_leads_elsewhere_is_refused(path: Json, why: str) -> None:
     assert why in found.refused[0]
 
 
-def test_an_exclusion_that_cannot_be_made_opens_nothing() -> None:
+def test_an_exclusion_that_cannot_be_filled_in_closes_the_scope() -> None:
     found = scope(V3, "node", "impl", {**PATHS, "testPath": "../tests"})
     assert (found.writes, len(found.refused)) == ((), 1)
     hiding = scope(writing("src/**", hidden=("{testPath}/**",)), "node", "impl", {**PATHS, "testPath": "/"})
@@ -108,7 +108,7 @@ def test_the_input_is_that_of_the_command() -> None:
 
 
 @pytest.mark.parametrize("name", ["dptr", "riper"])
-def test_nobody_may_write_what_is_made_from_the_log(name: str) -> None:
+def test_no_role_may_write_files_made_from_the_log(name: str) -> None:
     protocol = load(name)
     steps = [(graph, step) for graph, it in protocol.graphs.items() for step, each in it.steps.items() if each.role]
     allowed = {where: scope(protocol, *where, {"name": "labels"}).writes for where in steps}

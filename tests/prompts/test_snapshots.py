@@ -29,7 +29,7 @@ def seen(name: str) -> list[tuple[str, RunAgent | AskHuman]]:
     return [shown for run in stories()[name] for shown in run.seen.items()]
 
 
-def test_the_files_are_what_is_told_now() -> None:
+def test_the_snapshots_match_the_prompts() -> None:
     texts = snapshots(stories())
     differences: list[str] = []
     for path in stale(texts):
@@ -52,7 +52,7 @@ def test_every_role_and_mode_of_every_step_has_its_first_attempt(name: str) -> N
 
 
 @pytest.mark.parametrize("name", STORIES)
-def test_every_agent_is_seen_with_everything_that_it_can_be_given(name: str) -> None:
+def test_the_stories_show_every_agent_with_all_its_inputs(name: str) -> None:
     """Each of its needs, and a report on a refused attempt where one can follow; every role with a person's note."""
     for graph, found in protocol_of(name).graphs.items():
         for step, declared in found.steps.items():
@@ -82,7 +82,7 @@ def test_every_question_that_only_people_answer_is_seen(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", STORIES)
-def test_no_template_speaks_of_a_language(name: str) -> None:
+def test_no_template_names_a_programming_language(name: str) -> None:
     assert {
         path: found for path, text in protocol_of(name).templates.items() if (found := LANGUAGES.findall(text))
     } == {}
@@ -98,5 +98,5 @@ def test_a_prompt_is_tidy(path: str) -> None:
     assert not re.search(r"\d{4}-\d\d-\d\dT|(?<!\w)/(?:home|tmp|root)/", text)
 
 
-def test_two_plays_are_told_the_same() -> None:
+def test_two_plays_give_the_same_prompts() -> None:
     assert snapshots(played()) == snapshots(stories())

@@ -46,7 +46,7 @@ def rendered(text: str, variables: Mapping[str, Json] | None = None, **others: s
         ("{% set ns = namespace(n=0) %}{% for x in spec.items %}{% set ns.n = ns.n + 1 %}{% endfor %}{{ ns.n }}", "2"),
     ],
 )
-def test_what_templates_can_say(template: str, text: str) -> None:
+def test_templates_render_values_and_missing_ones(template: str, text: str) -> None:
     variables: dict[str, Json] = {
         "spec": {"id": "S-1", "items": ["a", "b"], "none": None, "sub": {"x": 1}},
         "note": "a note",
@@ -84,7 +84,7 @@ def test_what_templates_can_say(template: str, text: str) -> None:
         ),
     ],
 )
-def test_what_goes_wrong_is_said_with_template_and_line(template: str, line: int, message: str) -> None:
+def test_a_failing_template_is_named_with_its_line(template: str, line: int, message: str) -> None:
     with pytest.raises(ProtocolError, match=f"template a.jinja, line {line}: ") as error:
         rendered(template, {"x": "v", "d": {"a": 1}})
     assert message in str(error.value)
@@ -132,7 +132,7 @@ def test_a_long_list_is_cut_and_says_so() -> None:
     assert text.endswith("n499, [cut: 1500 more].\n")
 
 
-def test_loops_in_loops_come_to_an_end() -> None:
+def test_nested_loops_are_cut() -> None:
     numbers: list[Json] = list(range(400))
     loops = "{% for a in l %}{% for b in l %}{% for c in l %}.{% endfor %}{% endfor %}{% endfor %}end"
     text = rendered(loops, {"l": numbers})
@@ -151,14 +151,14 @@ def test_loops_in_loops_come_to_an_end() -> None:
         "{% for x in l %}{% include 'b.jinja' %}{% endfor %}",
     ],
 )
-def test_the_text_is_bounded_whatever_makes_it_long(template: str) -> None:
+def test_a_rendered_text_is_bounded(template: str) -> None:
     texts: list[Json] = ["x" * 100_000] * 400
     text = rendered(template, {"l": texts}, b="fixed " * 2_000)
     assert MAX_OUTPUT / 3 < len(text) < MAX_OUTPUT + 70_000
     assert "[cut: " in text
 
 
-def test_many_long_texts_share_the_room() -> None:
+def test_many_long_texts_share_the_limit() -> None:
     texts: list[Json] = ["x" * 1_000_000] * 50
     text = rendered("{% for x in l %}{{ loop.index }}\n{{ x | fence }}{% endfor %}\nend", {"l": texts})
     assert len(text) < 400_000
@@ -181,7 +181,7 @@ def test_a_text_that_doubles_is_cut() -> None:
     assert "[cut: " in text
 
 
-def test_a_fence_that_a_filter_has_broken_breaks_nothing_else() -> None:
+def test_a_broken_fence_leaves_other_fences_whole() -> None:
     assert rendered("{{ x | fence | truncate(5, true, '') }}\n{{ x | fence }}", {"x": "v"}).endswith("v\n````\n")
 
 

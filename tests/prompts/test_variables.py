@@ -72,14 +72,14 @@ def test_slots_by_step_and_those_of_the_parent() -> None:
     assert (tests["review"], tests["impl"]) == ({}, {})
 
 
-def test_where_the_answers_of_a_question_lead() -> None:
+def test_the_answers_of_a_question_name_their_next_steps() -> None:
     run = Scenario(V3).says("InitWork").says("TestsReady").says("RequestRetry").says("RequestRetry")
     assert told(run, "root:impl")["ways"] == {}, "an agent's exits are its own"
     run = Scenario(PROTOCOLS["waterfall"], {"stories": items("US-1")}).says("needs_human")
     assert told(run, "root/US-1:stuck@bdd")["ways"] == {"retry": ["BDD scenarios"], "abort": []}
 
 
-def test_what_the_needs_say_is_also_a_list() -> None:
+def test_the_needs_of_a_step_are_also_a_list_of_reports() -> None:
     run = Scenario(V3).says("InitWork").says("TestsReady").says("RequestRetry")
     found = told(run, "root:impl")["reports"]
     assert isinstance(found, list)
@@ -93,7 +93,7 @@ def test_what_the_needs_say_is_also_a_list() -> None:
     assert (found[0]["step"], found[0]["exit"]) == ("scaffold", "InitWork")
 
 
-def test_all_values_of_a_slot_are_a_list_also_if_there_are_none() -> None:
+def test_all_values_of_a_slot_are_a_list_even_an_empty_one() -> None:
     run = Scenario(V3).says("InitWork").says("TestsReady")
     assert told(run, "root:impl")["impl"] == {"RequestRetry": []}
     run.says("RequestRetry").says("RequestRetry")
@@ -119,7 +119,7 @@ def test_a_report_and_a_note_come_with_the_next_attempt() -> None:
     assert found["human_note"] == "mind the gap"
 
 
-def test_a_question_is_about_the_step_that_led_to_it() -> None:
+def test_a_question_has_the_step_and_attempt_that_caused_it() -> None:
     run = Scenario(V3).says("InitWork", fails=["build"])
     for _ in range(4):
         run.says("InitWork", fails=["build"])
@@ -135,7 +135,7 @@ def test_signals_have_a_name_a_sender_and_data() -> None:
     assert told(run, "root:answer")["signals"] == expected
 
 
-def test_a_node_knows_its_children_and_what_became_of_them() -> None:
+def test_a_node_knows_its_children_and_their_outcomes() -> None:
     run = Scenario(V3).says("InitWork", childSpecs=items("b", "a")).says("TestsReady", at="root:tests")
     run.signals("abort", to="root/b").answers("replan")
     node = told(run, "root:scaffold")["node"]
@@ -153,7 +153,7 @@ def test_an_exit_without_a_payload_is_still_seen() -> None:
     assert found["tests"] == {"InvalidScaffold": SILENT}
 
 
-def test_what_a_map_leaves_are_its_counts() -> None:
+def test_the_results_of_a_map_are_its_counts() -> None:
     riper = PROTOCOLS["riper"]
     there = scene(riper, "riper", "O3P")
     found = variables(riper, there.state, there.command, there.payloads, TOOLCHAIN)
@@ -174,7 +174,7 @@ CYCLE: dict[str, Json] = {
 }
 
 
-def test_the_line_of_a_cycle() -> None:
+def test_the_parameters_of_a_cycle_are_one_line() -> None:
     found = parameters(DPTR.roles["qa"], CYCLE)
     assert render_parameters(found) == '[S:S1,R:2,C:TDD₁,P:ℜ,CTX:design=d.md, interface="def a()\\ndef b()"]'
 
@@ -189,11 +189,11 @@ def test_the_line_of_a_cycle() -> None:
         ({"a": "{b}", "b": 2}, "[A:{b} 2]"),
     ],
 )
-def test_what_is_not_known_is_left_out(known: dict[str, Json], text: str) -> None:
+def test_a_parameter_with_an_unknown_value_is_left_out(known: dict[str, Json], text: str) -> None:
     assert render_parameters(parameters(Role(params={"A": "{a} {b}"}), known)) == text
 
 
-def test_a_role_without_parameters_and_no_role() -> None:
+def test_without_parameters_or_role_the_line_is_empty() -> None:
     assert render_parameters(parameters(Role(), {})) == render_parameters(parameters(None, {})) == "[]"
 
 
@@ -225,7 +225,7 @@ def test_a_step_of_checks_has_passed_all_of_them_or_failed() -> None:
     assert verified_checks(steps, steps["fix"])["lock"] == {"Failed": []}
 
 
-def test_what_the_parent_did_is_not_spoken_of() -> None:
+def test_checks_of_the_parents_steps_are_not_listed() -> None:
     steps = load("v3").graphs["node"].steps
     assert steps["scaffold"].needs[0].up
     assert verified_checks(steps, steps["scaffold"])["scaffold"].keys() == {"InitWork", "ClarificationNeeded"}  # type: ignore[union-attr]
@@ -237,13 +237,13 @@ def test_what_the_parent_did_is_not_spoken_of() -> None:
 EXITS = load("waterfall").exits
 
 
-def test_fields_come_in_the_order_of_the_exit_and_those_that_say_nothing_are_left_out() -> None:
+def test_fields_come_in_the_order_of_the_exit_without_empty_ones() -> None:
     said: dict[str, Json] = {"handoff": "", "reason": "none", "summary": "It fails.", "tests_fail": 0, "tests_pass": 3}
     text = exit_text([EXITS["failing_measured"]], said)
     assert text == "summary: It fails.\ntests pass: 3\ntests fail: 0"
 
 
-def test_a_payload_of_nobody_knows_which_exit_is_told_as_it_stands() -> None:
+def test_a_payload_of_an_unknown_exit_is_shown_as_it_stands() -> None:
     assert exit_text(EXITS.values(), {"odd_one": "a", "other": ["b", "c"]}) == "odd one: a\nother: b, c"
 
 
@@ -260,7 +260,7 @@ def test_a_payload_of_nobody_knows_which_exit_is_told_as_it_stands() -> None:
         ({"file_name": "a.py", "line": 3, "fix": None}, "file name: a.py; line: 3"),
     ],
 )
-def test_values(value: Json, text: str) -> None:
+def test_values_become_readable_text(value: Json, text: str) -> None:
     assert value_text(value) == text
 
 
@@ -283,7 +283,7 @@ def trouble_told(run: Scenario, **values: Json) -> str:
     return trouble(TROUBLE_V3, run.inst("root/a"), payloads, for_agent)
 
 
-def test_what_blocked_it_is_told_in_its_own_words_and_those_of_who_gave_it_up() -> None:
+def test_the_trouble_of_a_child_has_its_own_words_and_the_persons_note() -> None:
     run = begun().says("TestsReady", at="root/a:tests").says("Stuck", at="root/a:impl")
     run.answers("abort", note="ref:note")
     assert trouble_told(run, ref_note="It is not worth it.").splitlines() == [
@@ -294,12 +294,12 @@ def test_what_blocked_it_is_told_in_its_own_words_and_those_of_who_gave_it_up() 
     ]
 
 
-def test_what_was_made_good_is_not_told() -> None:
+def test_a_repaired_trouble_is_not_shown() -> None:
     run = begun().says("InvalidScaffold", at="root/a:tests").says("InitWork", at="root/a:scaffold")
     assert trouble_told(run.says("TestsReady", at="root/a:tests").signals("abort", to="root/a")) == ""
 
 
-def test_a_failure_is_told_by_its_report() -> None:
+def test_the_trouble_of_a_failed_child_is_its_report() -> None:
     run = begun()
     for _ in range(5):
         run.fails("invalid", at="root/a:tests")

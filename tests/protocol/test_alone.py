@@ -29,7 +29,7 @@ def test_a_part_leaves_the_other_lists_empty() -> None:
     assert one == {"project": "cart", "supplements": [{"id": "glossary"}]}
 
 
-def test_who_is_done_alone_waits_for_nobody_who_is_not() -> None:
+def test_a_story_done_alone_does_not_wait_for_others() -> None:
     stories = [{"id": "US-1"}, {"id": "US-2", "blocked_by": ["US-1"]}, {"id": "US-3", "blocked_by": ["US-2"]}]
     given: dict[str, Any] = {"project": "cart", "stories": stories}
     assert select_part(WATERFALL, "US-2:bdd").narrowed(given) == {
@@ -47,7 +47,7 @@ def test_a_run_without_stories_delivers_its_documents() -> None:
 
 
 @pytest.mark.parametrize(("step", "exit_"), [("bdd", "pass_bdd"), ("sdd-delta", "pass"), ("contract", "pass")], ids=str)
-def test_a_step_is_followed_by_its_merge_and_by_nothing_else(step: str, exit_: str) -> None:
+def test_only_a_merge_follows_a_step_alone(step: str, exit_: str) -> None:
     found = select_part(WATERFALL, f"US-1:{step}")
     assert found.narrowed(BACKLOG) == {"project": "cart", "stories": [{"id": "US-1"}]}
     fields: dict[str, Any] = {"complexity": "L", "parallel_tasks": 3} if step == "bdd" else {}
@@ -64,7 +64,7 @@ def test_a_step_is_followed_by_its_merge_and_by_nothing_else(step: str, exit_: s
     assert run.says("MergeComplete").where() == "@Done"
 
 
-def test_a_step_alone_that_is_stuck_asks_and_leads_nowhere_else() -> None:
+def test_a_stuck_step_alone_offers_only_retry_and_abort() -> None:
     run = Scenario(select_part(WATERFALL, "contract").protocol, {"stories": items("US-1")}).says("needs_human")
     assert run.ask().choices == ("retry", "abort")
     assert run.answers("retry").where("root/US-1") == "contract"
@@ -79,7 +79,7 @@ def test_every_row_of_the_table_can_be_done_alone() -> None:
         assert select_part(WATERFALL, row, TERMS).step == row
 
 
-def test_what_is_left_to_do_after_a_step_is_known() -> None:
+def test_a_step_alone_knows_the_next_step() -> None:
     rows = ["bdd", "sdd-delta", "contract", "scaffold", "impl", "verify", "update-memory"]
     found = [select_part(WATERFALL, row, TERMS).protocol.graphs["story"] for row in rows]
     then = [graph.only.then for graph in found if graph.only]
@@ -98,7 +98,7 @@ def test_new_tests_are_merged_whether_they_fail_or_not() -> None:
     assert run.where("root/US-1") == "merge"
 
 
-def test_tests_that_fail_are_looked_for_before_anybody_implements() -> None:
+def test_a_lone_implementation_first_needs_failing_tests() -> None:
     run = Scenario(select_part(WATERFALL, "impl", TERMS).protocol, {"stories": items("US-1")})
     assert run.where("root/US-1") == "impl-ready"
     run.checked(fails=["owed"])
@@ -122,7 +122,7 @@ def test_reasons_that_lead_to_others_lead_to_a_person(reason: str) -> None:
     assert run.answers("retry").where("root/US-1") == "impl"
 
 
-def test_a_verification_archives_the_delta_and_sends_nobody_back() -> None:
+def test_a_lone_verification_archives_the_delta_and_goes_back_to_no_other_step() -> None:
     run = Scenario(select_part(WATERFALL, "verify", TERMS).protocol, {"stories": items("US-1")})
     run.says("failing_measured.none")
     assert run.where("root/US-1") == "stuck@verify"
@@ -131,7 +131,7 @@ def test_a_verification_archives_the_delta_and_sends_nobody_back() -> None:
     assert run.says("Archived").where("root/US-1") == "merge"
 
 
-def test_a_memory_is_written_of_what_is_done() -> None:
+def test_a_lone_memory_update_first_checks_that_the_story_is_done() -> None:
     run = Scenario(select_part(WATERFALL, "update-memory", TERMS).protocol, {"stories": items("US-1")})
     assert run.where("root/US-1") == "update-memory-ready"
     run.checked().says("needs_human")
@@ -139,7 +139,7 @@ def test_a_memory_is_written_of_what_is_done() -> None:
     assert run.answers("retry").says("pass").where("root/US-1") == "merge"
 
 
-def test_what_is_missing_is_told_with_who_leaves_it() -> None:
+def test_a_missing_input_is_named_with_the_step_that_writes_it() -> None:
     found = select_part(WATERFALL, "US-1:verify", TERMS)
     missing = list(found.missing(BACKLOG, lambda path: path == "docs/bdd/US-1.md"))
     assert [(one.paths, one.by) for one in missing] == [
@@ -164,7 +164,7 @@ def test_what_is_missing_is_told_with_who_leaves_it() -> None:
         ),
     ],
 )
-def test_what_cannot_be_done_alone_is_told(step: str, why: str) -> None:
+def test_a_step_that_cannot_be_done_alone_is_refused(step: str, why: str) -> None:
     with pytest.raises(TreadleError) as caught:
         select_part(WATERFALL, step, TERMS)
     assert why in str(caught.value)

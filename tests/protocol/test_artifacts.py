@@ -50,7 +50,7 @@ def test_a_symbol_or_a_name_means_documents(target: str, names: list[str]) -> No
     assert artifacts_named(RIPER, target) == names
 
 
-def test_everything_that_can_be_named() -> None:
+def test_known_names_are_symbols_and_artifacts() -> None:
     assert known_names(RIPER)[:6] == ["σ₁", "σ₂", "σ₃", "σ₄", "σ₅", "σ₆"]
     assert set(known_names(DPTR)) >= {"σ₁", "σ₅", "design", "tdd_plan", "report"}
 
@@ -84,7 +84,7 @@ def test_sections_of_the_second_level_are_counted() -> None:
     assert Section(1, "`Data`  flow").is_called("data Flow")
 
 
-def test_where_there_is_no_second_level_all_are_counted() -> None:
+def test_without_second_level_headings_all_are_counted() -> None:
     assert [one.number for one in sections("# One\n# Two\n")] == [1, 2]
     assert [one.number for one in sections("### One\n### Two\n")] == [1, 2]
     assert list(sections("nothing\n#not a heading\n")) == []
@@ -114,18 +114,18 @@ def written(reference: Reference) -> str:
 
 
 @given(MADE)
-def test_what_is_written_comes_back(reference: Reference) -> None:
+def test_a_rendered_reference_reads_back(reference: Reference) -> None:
     assert [each.reference for each in find_references(written(reference))] == [reference]
 
 
 @given(st.lists(MADE, min_size=1, max_size=4), st.text(st.sampled_from("ab [](),.:σ₂R1"), max_size=5))
-def test_every_reference_of_a_text_is_found(made: list[Reference], between: str) -> None:
+def test_every_reference_of_a_text_is_listed(made: list[Reference], between: str) -> None:
     text = f"{between}\n\n".join(written(each) for each in made)
     assert [each.reference for each in find_references(text)] == made
 
 
 @given(HOSTILE | st.text(st.sampled_from('[↗️σ₂:R1]"`\n ')))
-def test_whatever_is_read_there_is_a_result(text: str) -> None:
+def test_any_text_parses_to_a_reference_or_none(text: str) -> None:
     assert all(each.text.startswith("[↗") for each in find_references(f"[↗{text}"))
     assert all(each.text.startswith("[↗") for each in find_references(text))
 
@@ -142,11 +142,11 @@ def test_whatever_is_read_there_is_a_result(text: str) -> None:
         ("[↗️σ₂:R1", None),
     ],
 )
-def test_spellings(text: str, reference: Reference | None) -> None:
+def test_each_spelling_of_a_reference_is_parsed(text: str, reference: Reference | None) -> None:
     assert [each.reference for each in find_references(text)] == [reference]
 
 
-def test_a_section_is_meant_by_its_number_or_its_heading() -> None:
+def test_only_r_with_digits_is_a_section_number() -> None:
     assert [Reference("σ₁", section).number for section in ("R12", "R₁₂", "R 3", "R", "Rules", "R0")] == [
         12,
         12,
@@ -230,7 +230,7 @@ def test_a_reference_leads_to_a_section(target: str, section: str, path: str, li
         ),
     ],
 )
-def test_a_reference_that_leads_nowhere_is_told(text: str, what: str, hint: str) -> None:
+def test_a_dead_reference_is_reported_with_a_hint(text: str, what: str, hint: str) -> None:
     (found,) = unresolved_references(f"# Title\nsee {text}", RIPER, BANK)
     assert found.line == 2
     assert what in found.what

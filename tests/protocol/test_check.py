@@ -40,7 +40,7 @@ def test_findings_come_in_the_order_of_the_checks() -> None:
     assert numbers == sorted(numbers)
 
 
-def test_every_check_says_its_number_and_what_it_proves() -> None:
+def test_every_check_has_a_number_in_its_docstring() -> None:
     numbers = [int((prove.__doc__ or "0.").partition(".")[0]) for prove in (*CHECKS.values(), *FINER.values())]
     assert set(numbers) == set(range(1, 24))
 
@@ -51,7 +51,7 @@ def test_a_finding_stands_at_the_row_it_is_about() -> None:
     assert (finding.place.file, finding.code) == ("graphs.main.steps.fix.routes.Fixed", "protocol.unknown_target")
 
 
-def test_a_clone_stands_where_the_ask_does() -> None:
+def test_a_finding_about_a_clone_has_the_place_of_its_original() -> None:
     human = bugfix().graphs["main"].steps["human"]
     cloned = put(bugfix(), "graphs.main.steps", "human@fix", human)
     places = {finding.place.file for finding in check(cloned, Place)}

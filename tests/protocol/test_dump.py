@@ -25,7 +25,7 @@ def test_a_dumped_protocol_loads_as_itself(protocol: Protocol) -> None:
 
 @SLOW_TO_MAKE
 @given(WITH_GATES)
-def test_what_was_cloned_once_stays_as_it_is(protocol: Protocol) -> None:
+def test_a_protocol_with_cloned_gates_dumps_and_loads_unchanged(protocol: Protocol) -> None:
     try:
         first = load_files(dump(protocol))
     except ProtocolError:
@@ -92,7 +92,7 @@ def test_a_default_that_was_written_out_does_not_matter() -> None:
     assert digest(changed(base, limits=Limits(), graphs={"main": same})) == digest(base)
 
 
-def test_everything_else_matters() -> None:
+def test_every_other_change_alters_the_digest() -> None:
     base = protocol(MINIMAL + STEP)
     others = [
         changed(base, version="2"),

@@ -43,7 +43,7 @@ TEXT = ScalarType("text")
         ("texts", RecordType("texts")),
     ],
 )
-def test_reads(text: str, expr: TypeExpr) -> None:
+def test_a_type_is_parsed(text: str, expr: TypeExpr) -> None:
     assert parse_type(text) == expr
     assert type(parse_type(text)) is type(expr)
 
@@ -72,7 +72,7 @@ def test_reads(text: str, expr: TypeExpr) -> None:
         ("x" * 3000, "3000 characters", "record"),
     ],
 )
-def test_refuses(text: str, message: str, hint: str) -> None:
+def test_a_malformed_type_is_refused_with_a_hint(text: str, message: str, hint: str) -> None:
     with pytest.raises(TypeNotationError) as caught:
         parse_type(text)
     assert message in caught.value.message
@@ -112,7 +112,7 @@ types: st.SearchStrategy[TypeExpr] = bares | bares.map(OptionalType)
 
 
 @given(types)
-def test_what_is_written_reads_back(expr: TypeExpr) -> None:
+def test_a_rendered_type_reads_back(expr: TypeExpr) -> None:
     assert parse_type(str(expr)) == expr
 
 

@@ -53,5 +53,5 @@ def test_findings_as_json_are_flat() -> None:
         ("a", [], ""),
     ],
 )
-def test_suggestions(word: str, known: list[str], hint: str) -> None:
+def test_the_nearest_known_word_is_suggested(word: str, known: list[str], hint: str) -> None:
     assert suggest(word, known) == hint

@@ -59,7 +59,7 @@ def look(root: str, name: str) -> Any:
         ("-999999999 * 999999999", -(10**9)),
     ],
 )
-def test_what_a_guard_says(text: str, value: object) -> None:
+def test_a_guard_evaluates_to_its_value(text: str, value: object) -> None:
     assert parse(text).evaluate(look) == value
 
 
@@ -115,7 +115,7 @@ def test_the_names_and_comparisons_a_guard_mentions() -> None:
         ("(" * 250 + "1" + ")" * 40, "cannot be read"),
     ],
 )
-def test_what_is_not_a_guard(text: str, why: str) -> None:
+def test_a_malformed_guard_is_refused(text: str, why: str) -> None:
     with pytest.raises(GuardError, match=why):
         parse(text)
 

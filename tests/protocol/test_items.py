@@ -28,7 +28,7 @@ from treadle.protocol.model import Exit, Field, Protocol, Record, Routing
         ("Task", "value", {"id": "a"}, True),
     ],
 )
-def test_how_a_field_is_seen(type_: str, route: Routing, value: Json, seen: Routed) -> None:
+def test_a_field_is_routed_as_value_count_or_items(type_: str, route: Routing, value: Json, seen: Routed) -> None:
     task = Record(
         fields={"id": Field(type="text"), "size": Field(type="int", route="value"), "note": Field(type="text")}
     )
@@ -48,7 +48,7 @@ def test_an_address_depends_on_the_value_only(value: Json) -> None:
     assert content_ref([value]) != content_ref(value)
 
 
-def test_what_nothing_identifies_is_known_by_its_position() -> None:
+def test_an_item_without_a_key_goes_by_its_position() -> None:
     exit_ = Exit(fields={"notes": Field(type="[Note]", route="items")})
     types = {"Note": Record(fields={"text": Field(type="text")})}
     protocol = Protocol(name="p", version="1", root="g", types=types, exits={"E": exit_})
@@ -62,7 +62,7 @@ def test_equal_values_have_equal_addresses() -> None:
     assert content_ref(None) == "sha256:74234e98afe7498fb5daf1f36ac2d78acc339464f950703b8c019892f982b90b"
 
 
-def test_a_question_is_known_again_whatever_its_case_blanks_and_signs() -> None:
+def test_a_question_is_the_same_despite_case_blanks_and_signs() -> None:
     fields = {"what": Field(type="text", route="asked"), "more": Field(type="[text]?", route="asked")}
     first = routed_fields({}, fields, {"what": "Is `None` allowed?", "more": ["Why?", "How?"]})
     again = routed_fields({}, fields, {"what": "  is NONE\n allowed", "more": ["why how"]})

@@ -145,7 +145,7 @@ class Endless(io.RawIOBase):
         return len(buffer)
 
 
-def test_of_a_stream_no_more_is_read_than_its_limit() -> None:
+def test_a_stream_is_read_up_to_its_limit() -> None:
     endless = Endless()
     with refused("file.too_large", "stdin: ", " 1000 bytes"):
         read_stream(endless, "stdin", 1000)  # type: ignore[arg-type]
@@ -179,7 +179,7 @@ def test_a_path_that_is_no_file_is_refused(tmp_path: Path) -> None:
     assert [name for name, cause in causes.items() if cause not in found[name]] == []
 
 
-def test_a_main_file_that_is_a_folder_or_leads_nowhere(folder: Path) -> None:
+def test_a_main_file_that_is_a_folder_or_a_dangling_link_is_refused(folder: Path) -> None:
     main = folder / "protocol.yaml"
     main.unlink()
     main.symlink_to(folder / "gone")
@@ -209,14 +209,14 @@ def test_a_folder_that_extends_another_says_its_own_name(tmp_path: Path) -> None
     assert [text for text in ("'mine'", "'v3'", "`protocol: mine`") if text not in found] == []
 
 
-def test_the_name_of_the_folder_one_is_in(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_current_folder_has_its_own_name(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     assert load(Path()).name == "small"
     (folder / "protocol.yaml").write_text((MINIMAL + STEP).replace("small", "other"))
     assert [text for text in ("'small'", "'other'") if text not in problem(Path())] == []
 
 
-def test_a_folder_whose_name_is_none_goes_by_any(tmp_path: Path) -> None:
+def test_a_folder_with_an_invalid_name_may_hold_any_protocol(tmp_path: Path) -> None:
     assert load(write(tmp_path / "small v1.2")).name == "small"
 
 

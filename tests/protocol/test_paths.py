@@ -56,7 +56,7 @@ from treadle.protocol.paths import (
         ("a" * 2000, "2000 characters"),
     ],
 )
-def test_refuses(path: str, fault: str) -> None:
+def test_an_unsafe_path_is_refused(path: str, fault: str) -> None:
     assert fault in path_fault(path)
 
 
@@ -65,13 +65,13 @@ def test_refuses(path: str, fault: str) -> None:
     [("src/a.py", "src/a.py"), ("./src//a.py", "src/a.py"), ("src/", "src"), (".", "."), ("a b/...", "a b/..."),
      (".github/x", ".github/x"), ("a~", "a~"), ("größe.md", "größe.md")],
 )  # fmt: skip
-def test_accepts(path: str, clean: str) -> None:
+def test_a_safe_path_is_accepted_and_cleaned(path: str, clean: str) -> None:
     assert path_fault(path) == ""
     assert clean_path(path) == clean
 
 
 @given(st.text(alphabet="a./\\~: \0gitG", max_size=12) | st.text(max_size=12))
-def test_what_is_accepted_stays_inside(path: str) -> None:
+def test_an_accepted_path_stays_inside(path: str) -> None:
     if path_fault(path):
         return
     clean = PurePosixPath(clean_path(path))
@@ -93,7 +93,7 @@ def test_what_is_accepted_stays_inside(path: str) -> None:
         ("src", "tests", ""),
     ],
 )
-def test_how_two_paths_lie(one: str, other: str, overlap: str) -> None:
+def test_overlapping_paths_are_recognised(one: str, other: str, overlap: str) -> None:
     assert path_overlap(one, other) == overlap
 
 
@@ -123,7 +123,7 @@ def test_a_pattern_is_no_path(path: str, many: bool) -> None:
         ("!", "is empty"),
     ],
 )
-def test_what_cannot(glob: str, why: str) -> None:
+def test_a_glob_that_leads_outside_is_refused(glob: str, why: str) -> None:
     fault = glob_fault(glob)
     assert fault is not None
     what, hint = fault
@@ -134,11 +134,11 @@ def test_what_cannot(glob: str, why: str) -> None:
 @pytest.mark.parametrize(
     "glob", ["**", "*", "src/**", "**/test_?.py", "!tests/**", "{targetPath}/**", ".github/**", "a..b", "!.git/**"]
 )
-def test_what_can(glob: str) -> None:
+def test_a_glob_inside_of_the_repository_is_accepted(glob: str) -> None:
     assert glob_fault(glob) is None
 
 
-def test_what_cannot_be_printed_is_written_out() -> None:
+def test_unprintable_characters_are_escaped() -> None:
     assert (quote_glob("a b"), quote_glob("a\x00b")) == ("'a b'", r"'a\x00b'")
 
 
@@ -169,16 +169,16 @@ CODE = {
 
 
 @pytest.mark.parametrize("path", [path for paths in TESTS.values() for path in paths.split()])
-def test_these_do(path: str) -> None:
+def test_test_files_are_recognised(path: str) -> None:
     assert is_test(path)
 
 
 @pytest.mark.parametrize("path", [path for paths in CODE.values() for path in paths.split()])
-def test_these_do_not(path: str) -> None:
+def test_code_files_are_no_tests(path: str) -> None:
     assert not is_test(path)
 
 
-def test_folders_may_be_named_besides() -> None:
+def test_configured_folders_count_as_tests_too() -> None:
     paths = TestPaths(("checks/unit",), ("qa", "smoke.sh"))
     assert paths.is_test("qa/a.py")
     assert paths.is_test("smoke.sh")
@@ -208,5 +208,5 @@ def test_folders_may_be_named_besides() -> None:
         ("contest/**", False),
     ],
 )
-def test_globs_that_name_nothing_else(glob: str, expected: bool) -> None:
+def test_only_globs_of_tests_name_tests(glob: str, expected: bool) -> None:
     assert names_tests(glob) is expected

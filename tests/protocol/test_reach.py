@@ -14,7 +14,7 @@ TERMS = read_terms(read_tree(BUILT_IN / "waterfall" / TERMS_FILE))
 
 
 @pytest.mark.parametrize("name", ["v3", "fractal", "riper", "dptr", "waterfall"])
-def test_without_an_input_all_of_a_sound_protocol_can_be_come_to(name: str) -> None:
+def test_without_an_input_every_step_is_reachable(name: str) -> None:
     protocol = load(name)
     assert reach(protocol) == {graph: frozenset(it.steps) for graph, it in protocol.graphs.items()}
 
@@ -28,7 +28,7 @@ def test_without_an_input_all_of_a_sound_protocol_can_be_come_to(name: str) -> N
         (None, set(WATERFALL.graphs)),
     ],
 )
-def test_a_list_that_is_empty_starts_nobody(given: Json, graphs: set[str]) -> None:
+def test_an_empty_list_starts_no_graph(given: Json, graphs: set[str]) -> None:
     assert reach(WATERFALL, given).keys() == graphs
 
 
@@ -40,7 +40,7 @@ def test_a_list_that_is_empty_starts_nobody(given: Json, graphs: set[str]) -> No
         ("verify", {"verify", "stuck@verify", "archive", "stuck@archive", "merge", "unmerged"}),
     ],
 )
-def test_a_step_alone_comes_to_its_merge_and_to_no_team(step: str, steps: set[str]) -> None:
+def test_a_step_alone_reaches_its_merge_and_no_team(step: str, steps: set[str]) -> None:
     found = select_part(WATERFALL, step, TERMS)
     assert found.reach["story"] >= steps - {"stuck@archive"}
     agents = [name for name in found.reach["story"] if found.protocol.graphs["story"].steps[name].kind == "agent"]
@@ -49,12 +49,12 @@ def test_a_step_alone_comes_to_its_merge_and_to_no_team(step: str, steps: set[st
     assert roles(found.protocol, found.reach) == {"executor"}
 
 
-def test_who_starts_children_hears_of_them() -> None:
+def test_a_graph_with_children_reaches_the_steps_that_handle_them() -> None:
     given: dict[str, Any] = {"stories": [{"id": "US-1"}]}
     assert {"coordinate", "team-halt", "breakdown"} <= reach(WATERFALL, given)["story"]
     assert roles(WATERFALL, reach(WATERFALL, given)) == {"executor", "lead", "backend", "frontend", "test", "verify"}
 
 
-def test_the_input_of_a_run_says_nothing_of_children_that_work_like_it() -> None:
+def test_the_input_does_not_limit_children_of_the_same_graph() -> None:
     protocol = load("fractal")
     assert reach(protocol, {}) == reach(protocol)

@@ -8,7 +8,7 @@ from treadle.protocol.model import outside_signals, sent_signals
 FRACTAL = load("fractal")
 
 
-def test_what_a_protocol_sends_itself_comes_from_outside_without_a_text() -> None:
+def test_a_signal_that_the_protocol_sends_itself_takes_no_text_from_outside() -> None:
     assert "ContextShift" in sent_signals(FRACTAL.graphs.values())
     assert outside_signals(FRACTAL, "node") == {
         "ContextShift": "none",
@@ -18,7 +18,7 @@ def test_what_a_protocol_sends_itself_comes_from_outside_without_a_text() -> Non
 
 
 @pytest.mark.parametrize("name", ["v3", "fractal", "dptr", "riper", "waterfall"])
-def test_news_of_children_and_questions_are_for_nobody_outside(name: str) -> None:
+def test_signals_of_children_and_questions_cannot_come_from_outside(name: str) -> None:
     protocol = load(name)
     for graph, parts in protocol.graphs.items():
         taken = outside_signals(protocol, graph)

@@ -37,11 +37,11 @@ def to_review(run: Scenario, *cycles: str) -> Scenario:
     return run
 
 
-def test_it_is_sound() -> None:
+def test_dptr_passes_every_check() -> None:
     assert check(DPTR) == []
 
 
-def test_its_example_is_an_input() -> None:
+def test_the_example_of_dptr_is_an_input() -> None:
     file = BUILT_IN / "dptr" / "example.yaml"
     given = load_input(DPTR, file.read_text(encoding="utf-8"), str(file))
     assert [item.key for item in given.item.fields["modules"]] == ["amounts", "statements"]  # type: ignore[union-attr]
@@ -93,7 +93,7 @@ def test_planner_and_critic_argue_until_the_plan_is_accepted() -> None:
     assert run.state.outcome == "Planned"
 
 
-def test_a_critic_who_asks_the_same_for_the_third_time_is_answered_by_a_person() -> None:
+def test_a_critics_repeated_question_goes_to_a_person() -> None:
     run = Scenario(part("plan")).says("PC")
     for _ in range(2):
         run.says("DA", questions="a").says("PR")
@@ -102,7 +102,7 @@ def test_a_critic_who_asks_the_same_for_the_third_time_is_answered_by_a_person()
     assert run.says("DA", questions="a").where() == "escalate"
 
 
-def test_six_more_rounds_are_enough_for_a_plan() -> None:
+def test_after_six_more_rounds_a_plan_is_escalated() -> None:
     run = Scenario(part("plan")).says("PC")
     for _ in range(6):
         run.says("NR").says("PR")
@@ -188,7 +188,7 @@ def test_a_regression_is_rolled_back_redone_twice_and_then_a_persons_decision(st
     assert run.where("root/c1") == ("refactor_impl" if step == "tests" else "review_tests")
 
 
-def test_who_agree_that_an_interface_is_wrong_go_to_a_person_at_once() -> None:
+def test_an_agreed_interface_change_goes_to_a_person_at_once() -> None:
     run = to_review(to_refactor(batch("c1"), "c1"), "c1")
     run.says("NEEDS_CHANGE", interfaceProposal="def f(x)").says("NEEDS_CHANGE", interfaceProposal=None)
     assert run.where("root/c1") == "refactor_tests", "who wants to change it alone convinces the other first"
@@ -255,7 +255,7 @@ def test_a_cycle_that_no_longer_fits_joins_the_next_round() -> None:
 
 
 @pytest.mark.parametrize(("choice", "step"), [("retry", "refactor_tests"), ("adapt", "adapt")])
-def test_a_person_says_who_mends_first_what_has_drifted(choice: str, step: str) -> None:
+def test_a_person_chooses_which_author_mends_a_drifted_cycle_first(choice: str, step: str) -> None:
     run = to_review(to_refactor(batch("c1"), "c1"), "c1").says("APPROVED").says("APPROVED")
     run.says("MergeRejected.IntegrationFailure").says("RebaseDrift").answers(choice)
     assert run.running() == [f"root/c1:{step}"]
@@ -278,7 +278,7 @@ def test_tests_that_no_longer_fit_go_to_their_author() -> None:
     assert "adapt.TI" in run.job().inputs
 
 
-def test_without_agreement_a_person_takes_the_cycle_or_not() -> None:
+def test_without_agreement_a_person_may_accept_the_cycle() -> None:
     run = to_refactor(batch("c1"), "c1")
     for _ in range(5):
         to_review(run, "c1").says("APPROVED").says("NEEDS_CHANGE")
@@ -286,7 +286,7 @@ def test_without_agreement_a_person_takes_the_cycle_or_not() -> None:
     assert run.answers("accept").where("root/c1") == "fold"
 
 
-def test_the_whole_suite_runs_before_a_batch_is_taken_over() -> None:
+def test_the_whole_suite_runs_before_a_batch_is_merged() -> None:
     run = to_review(to_refactor(batch("c1"), "c1"), "c1").says("APPROVED").says("APPROVED").says("MergeComplete")
     assert run.running() == ["root:suite"]
     assert run.checked(fails=["green"]).asked() == ["root:broken"]

@@ -47,7 +47,7 @@ def agent(run: Scenario, at: str) -> RunAgent:
     return job
 
 
-def test_the_checker_has_nothing_to_say() -> None:
+def test_the_checker_has_no_findings() -> None:
     assert check(FRACTAL) == []
 
 
@@ -116,7 +116,7 @@ def test_missing_criteria_go_back_to_the_test_author() -> None:
     ("fails", "goal"),
     [("format", "fix"), ("green coverage_complete", "fix"), ("contract", "fix"), ("coverage_complete", "test_author")],
 )
-def test_the_lock_sends_what_it_finds_to_whom_it_concerns(fails: str, goal: str) -> None:
+def test_a_failed_lock_goes_to_the_implementer_or_the_test_author(fails: str, goal: str) -> None:
     assert concluded().checked("lock", fails=fails.split()).running() == [f"root:{goal}"]
 
 
@@ -127,7 +127,7 @@ def test_a_refused_merge_is_repaired_by_the_implementer(reason: str) -> None:
 
 
 @pytest.mark.parametrize("exit_", ["BlockedDependency", "SpecAmbiguity", "Stuck.SpecImpossible"])
-def test_what_the_implementer_cannot_decide_goes_to_the_planner(exit_: str) -> None:
+def test_a_blocked_implementer_goes_back_to_the_planner(exit_: str) -> None:
     run = challenged().says(exit_)
     assert f"implementer.{exit_.partition('.')[0]}" in run.job("planner").inputs
 
@@ -159,7 +159,7 @@ def test_five_retries_with_the_same_failure_are_a_loop_and_else_a_ceiling() -> N
     assert (agent(same, "implementer").tier, agent(other, "implementer").tier) == (0, 1)
 
 
-def test_a_critique_from_outside_comes_before_work_and_redirects_only_what_is_done() -> None:
+def test_a_critique_from_outside_comes_before_work_and_redirects_only_finished_work() -> None:
     early = challenged().signals("SemanticCritique").says("TestPassed").says("RequestChanges", at="critique")
     assert early.running() == ["root:test_author"]
     late = concluded().checked("lock").signals("SemanticCritique").says("Approve").says("RequestChanges", at="critique")
@@ -190,7 +190,7 @@ def test_types_that_are_missing_are_repaired_by_the_planner() -> None:
     assert run.says("InitLeaf").says("InvalidScaffold").asked() == ["root:stuck@test_author"]
 
 
-def test_glue_that_lacks_something_is_planned_anew() -> None:
+def test_glue_with_a_missing_dependency_is_planned_anew() -> None:
     run = merged(tree("a"), "root/a").says("BlockedDependency", at="root:glue")
     assert "glue.BlockedDependency" in run.job("planner").inputs
     run.says("SpawnTree", childSpecs=items("a", "b"))
@@ -212,7 +212,7 @@ def test_challenges_are_bounded() -> None:
     assert run.says("EmitChallenge").asked() == ["root:stuck@test_author"]
 
 
-def test_a_reviewer_who_touches_something_has_not_approved() -> None:
+def test_an_approval_with_changed_files_is_refused() -> None:
     run = concluded().checked("lock").says("Approve", fails=["readonly"])
     assert run.running() == ["root:reviewer"]
 
@@ -226,7 +226,7 @@ def test_a_green_claim_that_is_not_green_is_an_attempt() -> None:
 
 
 @pytest.mark.parametrize(("choice", "goal"), [("retry", "implementer"), ("replan", "planner")])
-def test_missing_resources_are_found_or_planned_around(choice: str, goal: str) -> None:
+def test_missing_resources_are_retried_or_planned_around(choice: str, goal: str) -> None:
     run = challenged().says("Stuck.ResourceExhausted").answers(choice, note="more memory")
     assert run.job(goal).inputs["human_note"] == ("more memory",)
 
@@ -241,7 +241,7 @@ def test_a_stronger_model_stays_for_repairs_too() -> None:
     assert agent(run.checked("lock", fails=["build"]), "fix").tier == 1
 
 
-def test_a_retry_is_counted_by_the_kernel_and_sees_what_was_tried() -> None:
+def test_a_retry_is_counted_by_the_kernel_and_sees_earlier_retries() -> None:
     run = challenged().says("RequestRetry").says("RequestRetry")
     job = agent(run, "implementer")
     assert (job.attempt, len(job.inputs["implementer.RequestRetry"])) == (3, 2)
@@ -326,7 +326,7 @@ def test_the_next_test_is_queued_until_the_rebase_is_clean() -> None:
     assert run.says("RebaseAdapted").running() == ["root:test_author"]
 
 
-def test_a_status_query_is_answered_at_once_and_by_the_node_when_it_has_nothing_else_to_do() -> None:
+def test_a_status_query_is_answered_at_once_or_by_an_idle_node() -> None:
     run = challenged().signals("StatusQuery")
     assert [note.detail for note in run.issued(Notify)] == ["implementer active"]
     assert run.says("TestPassed").running() == ["root:test_author"]

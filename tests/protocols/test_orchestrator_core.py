@@ -42,14 +42,14 @@ def dispatched(*calls: Any, move: Move, files: dict[str, str] | None = None, **m
 
 PROBES: dict[str, dict[str, Any]] = {
     "numbers_are_believed": handed(HANDOFF),
-    "a_scaffold_is_taken_for_red": dispatched(["dispatch"], move=Move("scaffold", 1, "failing")),
-    "nobody_looks_at_the_files": handed(HANDOFF),
+    "a_failing_scaffold_counts_as_red": dispatched(["dispatch"], move=Move("scaffold", 1, "failing")),
+    "changed_files_are_not_checked": handed(HANDOFF),
     "rules_of_a_project_are_not_read": dispatched(
         ["dispatch"],
         move=Move("impl", 1, "pass"),
         files={".ai/step-rules.yaml": "steps: {impl: {next_on_pass: bdd}}\n"},
     ),
-    "an_old_attempt_is_taken": handed(HANDOFF, attempt=2),
+    "an_old_attempt_is_accepted": handed(HANDOFF, attempt=2),
     "a_plain_text_is_a_pass": handed("# HANDOFF\n\nNothing works yet.\n"),
     "odd_words_are_corrected": handed(HANDOFF.replace("status: pass", "status: passing")),
     "failing_tests_are_emptied": handed(HANDOFF.replace("tests_fail: 0", "tests_fail: 2"), failing_tests=["test_a"]),
@@ -91,7 +91,7 @@ def test_the_same_state_has_the_same_next_step_or_a_reason() -> None:
     assert used == set(told), "every difference that is listed is there"
 
 
-def test_most_of_it_is_the_same() -> None:
+def test_most_next_steps_are_the_same() -> None:
     told = beside().differences
     differing = [move for move in moves() if any(it.tells(move.name) for it in told)]
     assert (len(list(moves())), len(differing)) == (135, 35)
@@ -106,12 +106,12 @@ def test_numbers_are_believed() -> None:
     assert probed("numbers_are_believed")["state"]["status"] == "pass"
 
 
-def test_a_scaffold_is_taken_for_red() -> None:
-    assert next_of_theirs(probed("a_scaffold_is_taken_for_red")["results"][0]) == "impl 1"
+def test_a_failing_scaffold_counts_as_red() -> None:
+    assert next_of_theirs(probed("a_failing_scaffold_counts_as_red")["results"][0]) == "impl 1"
 
 
-def test_nobody_looks_at_the_files() -> None:
-    assert probed("nobody_looks_at_the_files")["state"]["files_changed"] == ["/etc/x"]
+def test_changed_files_are_not_checked() -> None:
+    assert probed("changed_files_are_not_checked")["state"]["files_changed"] == ["/etc/x"]
     assert "/etc/x" not in theirs().rules["impl"]["claude_writes"]
 
 
@@ -123,8 +123,8 @@ def test_rules_of_a_project_are_not_read() -> None:
     assert next_of_theirs(probed("rules_of_a_project_are_not_read")["results"][0]) == "verify 1"
 
 
-def test_an_old_attempt_is_taken() -> None:
-    assert probed("an_old_attempt_is_taken")["results"][0]["type"] == "applied"
+def test_an_old_attempt_is_accepted() -> None:
+    assert probed("an_old_attempt_is_accepted")["results"][0]["type"] == "applied"
 
 
 def test_a_plain_text_is_a_pass() -> None:
@@ -155,7 +155,7 @@ def test_back_and_forth_has_no_end() -> None:
     assert went == ["impl 1", "verify 1"] * 500
 
 
-def test_nobody_asks_for_the_size() -> None:
+def test_the_size_of_a_story_is_not_asked() -> None:
     assert theirs().modes == ["single", "single", "team"]
     assert "complexity" not in state(Move("impl", 1, "pending")), "STATE has no place for it"
 

@@ -46,11 +46,11 @@ def walk(run: Scenario, cycle: str, until: str = "") -> Scenario:
     return run
 
 
-def test_it_is_sound() -> None:
+def test_riper_passes_every_check() -> None:
     assert check(RIPER) == []
 
 
-def test_its_example_is_an_input() -> None:
+def test_the_example_of_riper_is_an_input() -> None:
     file = BUILT_IN / "riper" / "example.yaml"
     given = load_input(RIPER, file.read_text(encoding="utf-8"), str(file))
     assert [item.key for item in given.item.fields["modules"]] == ["links", "resolve"]  # type: ignore[union-attr]
@@ -71,7 +71,7 @@ def test_the_memory_bank_has_a_file_for_every_symbol(symbol: str) -> None:
     ("role", "gamma"),
     [("architect", "1236"), ("devil", "123"), ("planner", "123"), ("plan_critic", "123"), ("validator", "1234")],
 )
-def test_a_mode_may_do_what_its_gammas_say_and_writes_nothing(role: str, gamma: str) -> None:
+def test_a_mode_has_the_permissions_of_its_gammas_and_no_write_scope(role: str, gamma: str) -> None:
     perms = ("read_files", "list_dirs", "read_code", "run_commands", "modify", "web")
     assert RIPER.roles[role].perms == tuple(perms[int(number) - 1] for number in gamma)
     assert RIPER.roles[role].writes == ()
@@ -145,7 +145,7 @@ def test_an_empty_plan_is_not_executed() -> None:
         ("/rev", ("O6V",)),
     ],
 )
-def test_a_command_starts_a_mode_only_when_what_it_needs_is_there(command: str, steps: tuple[str, ...]) -> None:
+def test_a_command_starts_a_mode_only_if_its_inputs_are_there(command: str, steps: tuple[str, ...]) -> None:
     run = Scenario(RIPER, {"modules": ()})
     assert RIPER.graphs["riper"].led[command] == steps
     for step in steps:
@@ -176,13 +176,13 @@ def test_a_module_that_was_not_accepted_is_audited_with_the_one_that_is_named() 
     assert run.says("ACCEPT").running() == ["root/m2~2:audit"]
 
 
-def test_a_module_that_nobody_knows_is_refused() -> None:
+def test_an_unknown_module_is_refused() -> None:
     run = disputed("m1").signals("go", step="O2A_modules", item="m9")
     assert run.where() == "escalate"
     assert [told.detail for told in run.issued(Notify)] == ["O2A_modules has no m9; there are m1"]
 
 
-def test_what_a_mode_needs_must_be_of_the_present_design() -> None:
+def test_a_mode_refuses_inputs_of_an_earlier_design() -> None:
     run = walk(planned("c1"), "root/c1").says("Validated.Failed").answers("redesign")
     run.signals("go", step="O1P").says("Designed", modules=()).says("REVISE")
     assert run.where() == "O1P"
@@ -197,7 +197,7 @@ def test_a_command_starts_a_mode_again() -> None:
 
 
 @pytest.mark.parametrize(("step", "code"), CYCLE)
-def test_whatever_is_refused_in_a_cycle_ends_it(step: str, code: str) -> None:
+def test_every_refused_claim_of_a_cycle_ends_it(step: str, code: str) -> None:
     run = walk(planned("c1", "c2"), "root/c1", until=step)
     if step == "fold":
         run.says("MergeRejected.IntegrationFailure")
@@ -214,7 +214,7 @@ def _first_check(step: str, code: str) -> str:
 
 
 @pytest.mark.parametrize(("step", "code"), [("red", "BL"), ("green", "TI"), ("de_cross_review", "QUALITY_FAILURE")])
-def test_whatever_is_reported_in_a_cycle_ends_it(step: str, code: str) -> None:
+def test_every_reported_problem_of_a_cycle_ends_it(step: str, code: str) -> None:
     run = walk(planned("c1"), "root/c1", until=step).says(code)
     assert run.where("root/c1") == "@Failed"
 

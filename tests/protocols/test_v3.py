@@ -30,7 +30,7 @@ def merged(run: Scenario, at: str) -> Scenario:
     return implemented(run, at).says("Approved", at=f"{at}:review").says("MergeComplete", at=f"{at}:merge")
 
 
-def test_the_checker_has_nothing_to_say() -> None:
+def test_the_checker_has_no_findings() -> None:
     assert check(V3) == []
 
 
@@ -46,7 +46,7 @@ def test_a_leaf_goes_from_scaffold_to_trunk() -> None:
     assert run.state.outcome == "Merged"
 
 
-def test_impl_is_held_until_tests_are_red_and_children_are_accepted() -> None:
+def test_impl_waits_for_red_tests_and_accepted_children() -> None:
     run = scaffolded("a", "b")
     assert run.running() == ["root/a:tests", "root/b:tests", "root:tests"]
     run.says("TestsReady", at="root:tests")
@@ -106,7 +106,7 @@ def test_the_fifth_retry_is_stuck_and_remembers_the_others() -> None:
 
 
 @pytest.mark.parametrize("exit_", ["BlockedDependency", "SpecAmbiguity"])
-def test_what_blocks_the_implementer_goes_to_the_planner(exit_: str) -> None:
+def test_a_blocked_implementer_goes_back_to_the_planner(exit_: str) -> None:
     run = scaffolded().says("TestsReady").says(exit_)
     assert run.running() == ["root:scaffold"]
     assert f"impl.{exit_}" in run.job().inputs
@@ -123,7 +123,7 @@ def test_the_same_question_for_the_third_time_goes_to_a_person(exit_: str, field
     assert run.answers("retry", note="n").running() == ["root:impl"]
 
 
-def test_a_planner_who_asks_the_same_again_is_answered_by_a_person() -> None:
+def test_a_planners_repeated_question_goes_to_a_person() -> None:
     run = Scenario(V3)
     for _ in range(2):
         assert run.says("ClarificationNeeded", question="a").asked() == ["root:clarify"]
@@ -178,7 +178,7 @@ def test_a_conflict_is_adapted_or_goes_to_the_planner() -> None:
     assert "adapt.RebaseConflict" in run.job("root/b:scaffold").inputs
 
 
-def test_a_question_climbs_until_somebody_knows() -> None:
+def test_a_question_climbs_until_it_is_answered() -> None:
     run = Scenario(V3).says("InitWork", childSpecs=items("a")).says("ClarificationNeeded", at="root/a:scaffold")
     run.says("TestsReady", at="root:tests").says("ClarificationNeeded", at="root:answer")
     assert run.asked() == ["root:escalate"]
@@ -229,7 +229,7 @@ def test_two_lost_children_are_asked_about_one_after_the_other() -> None:
     assert (run.asked(), run.running()) == ([], ["root/a~2:scaffold", "root:tests"])
 
 
-def test_who_was_answered_goes_on_before_who_still_waits() -> None:
+def test_an_answered_child_goes_on_while_another_still_waits() -> None:
     run = Scenario(V3).says("InitWork", childSpecs=items("a", "b")).says("TestsReady", at="root:tests")
     run.says("ClarificationNeeded", at="root/a:scaffold").times_out("root:answer").signals("abort", to="root/b")
     assert run.asked() == ["root:answer_by_hand@answer", "root:lost_child"]
@@ -261,7 +261,7 @@ def test_a_claim_that_a_check_refutes_is_an_attempt() -> None:
     assert run.asked() == ["root:stuck@impl"]
 
 
-def test_who_is_stuck_gets_a_person() -> None:
+def test_a_stuck_implementer_gets_a_person() -> None:
     run = scaffolded().says("TestsReady").says("Stuck")
     assert "impl.Stuck" in run.ask().inputs
     assert run.answers("replan", note="another way").job("scaffold").inputs["human_note"] == ("another way",)
@@ -336,7 +336,7 @@ def test_questions_are_bounded() -> None:
 # merging, following, judging
 
 
-def test_siblings_are_told_what_was_merged() -> None:
+def test_siblings_get_the_merge_as_a_signal() -> None:
     run = merged(scaffolded("a", "b"), "root/a").says("TestsReady", at="root/b:tests")
     event = ("ref:root/a:merge#1.1.MergeComplete",)
     assert run.job("root/b:rebase").inputs["signals"] == event
@@ -344,7 +344,7 @@ def test_siblings_are_told_what_was_merged() -> None:
     assert run.job("root:judge").inputs["signals"] == event
 
 
-def test_two_merges_are_one_rebase() -> None:
+def test_one_rebase_follows_two_merges() -> None:
     run = scaffolded("a", "b", "c").says("TestsReady", at="root:tests")
     implemented(run, "root/a").says("Approved", at="root/a:review")
     implemented(run, "root/b").says("Approved", at="root/b:review")
@@ -374,7 +374,7 @@ def test_an_adapted_node_goes_on_where_it_was() -> None:
     assert run.inst("root/b").last["tests"] == "TestsReady"
 
 
-def test_a_conflict_that_nobody_can_adapt_waits_for_a_person() -> None:
+def test_a_conflict_that_cannot_be_adapted_waits_for_a_person() -> None:
     run = scaffolded("a").signals("ContextShift", to="root/a").says("TestsReady", at="root/a:tests")
     run.says("RebaseDrift", at="root/a:rebase")
     for _ in range(3):
@@ -402,7 +402,7 @@ def test_a_question_climbs_two_levels_and_the_answer_comes_back() -> None:
     assert run.job("root/a/x:scaffold").inputs["clarify.Clarified"] == ("ref:root:answer#1.1.Clarified",)
 
 
-def test_answers_bind_everybody_of_the_node_and_whoever_judges_it() -> None:
+def test_answers_reach_every_step_of_the_node_and_its_judge() -> None:
     run = Scenario(V3).says("InitWork", childSpecs=items("a")).says("TestsReady", at="root:tests")
     run.says("ClarificationNeeded", at="root/a:scaffold").says("Clarified", at="root:answer")
     run.says("ClarificationNeeded", at="root/a:scaffold").says("ClarificationNeeded", at="root:answer")

@@ -58,11 +58,11 @@ def _story(run: Scenario) -> str:
 # the protocol as a whole
 
 
-def test_it_is_clean() -> None:
+def test_waterfall_passes_every_check() -> None:
     assert check(waterfall()) == []
 
 
-def test_its_example_is_an_input_of_it() -> None:
+def test_the_example_of_waterfall_is_an_input() -> None:
     text = (FOLDER / "example.yaml").read_text(encoding="utf-8")
     value: Any = load_input(waterfall(), text, "example.yaml").value
     assert [one["id"] for one in value["stories"]] == ["US-005", "US-006"]
@@ -120,7 +120,7 @@ def test_the_memory_has_one_writer() -> None:
     assert writers == {"update-memory"}
 
 
-def test_the_implementer_cannot_write_what_the_scaffold_writes() -> None:
+def test_the_implementer_cannot_write_the_scaffolds_files() -> None:
     steps = waterfall().graphs["story"].steps
     assert {f"!{glob}" for glob in steps["scaffold"].writes or ()} <= set(steps["impl"].writes or ())
 
@@ -191,7 +191,7 @@ def test_a_review_leads_where_its_answer_says(answer: str, step: str) -> None:
         ("scope_warning", "review"),
     ],
 )
-def test_why_an_implementation_fails_decides_what_comes_next(reason: str, step: str) -> None:
+def test_the_reason_of_a_failed_implementation_decides_the_next_step(reason: str, step: str) -> None:
     assert story(scaffolded().says(f"failing_measured.{reason}")) == step
 
 
@@ -278,7 +278,7 @@ def test_an_executor_that_needs_a_person_gets_one() -> None:
     assert story(run.answers("retry", note="ref:note")) == "bdd"
 
 
-def test_what_was_said_at_reviews_stays_with_whoever_writes_the_tests() -> None:
+def test_notes_of_reviews_stay_with_the_author_of_the_tests() -> None:
     run = specified(backlog()).answers("approve", note="ref:30 seconds").says("failing.none")
     assert run.job().inputs["review.approve"] == ("ref:30 seconds",), "the next attempt"
     run.says("needs_human").answers("retry", note="ref:euros")
@@ -288,7 +288,7 @@ def test_what_was_said_at_reviews_stays_with_whoever_writes_the_tests() -> None:
     assert run.job().inputs["review.approve"] == ("ref:30 seconds", "ref:without refunds"), "and after a second review"
 
 
-def test_what_a_person_says_reaches_the_next_session() -> None:
+def test_a_persons_note_reaches_the_next_session() -> None:
     # A4
     run = specified(backlog()).answers("approve", note="ref:note")
     assert "ref:note" in str(run.job().inputs)
@@ -338,7 +338,7 @@ def test_a_merge_that_never_works_is_a_question() -> None:
         ("L", 0, "breakdown"),
     ],
 )
-def test_the_size_of_a_story_decides_who_works(complexity: str, parallel: int, step: str) -> None:
+def test_the_size_of_a_story_decides_between_a_team_and_one_executor(complexity: str, parallel: int, step: str) -> None:
     assert story(scaffolded(complexity, parallel)) == step
 
 
@@ -372,7 +372,7 @@ def test_the_team_is_folded_and_the_suite_decides() -> None:
     assert story(finished(run)) == "@Done"
 
 
-def test_one_executor_repairs_what_the_team_left_red() -> None:
+def test_one_executor_repairs_a_red_suite_of_the_team() -> None:
     run = done(team(backend=items("b1")), "b1").says("Folded")
     assert story(run.checked("suite", fails=["green"])) == "impl"
 
@@ -385,7 +385,7 @@ def test_a_line_without_p_waits_for_the_wave_before() -> None:
 
 
 @pytest.mark.parametrize("exit_", ["blocker", "conflict"])
-def test_the_lead_hears_of_trouble_while_the_others_work(exit_: str) -> None:
+def test_the_lead_gets_a_blocker_while_the_others_work(exit_: str) -> None:
     run = team(backend=items("b1"), frontend=items("f1"))
     run.says(exit_, working(run, "b1"))
     assert story(run) == "coordinate"
@@ -403,7 +403,7 @@ def test_a_lead_that_finds_a_requirement_unclear_stops_the_team() -> None:
     assert run.running() == []
 
 
-def test_a_team_can_be_given_up_for_one_executor() -> None:
+def test_a_team_can_be_replaced_by_one_executor() -> None:
     run = scaffolded("L").says("needs_human")
     assert story(run) == "team-stuck"
     assert story(run.answers("single")) == "impl"
@@ -434,7 +434,7 @@ def test_a_new_project_gets_its_documents_first() -> None:
     assert run.where() == "stories"
 
 
-def test_a_story_that_is_given_up_does_not_hold_up_the_others() -> None:
+def test_an_aborted_story_does_not_block_the_others() -> None:
     run = backlog(*items("US-1", "US-2"))
     acts = sorted(run.state.acts)
     run.says("needs_human", acts[0]).answers("abort")
@@ -446,7 +446,7 @@ def test_a_story_that_is_given_up_does_not_hold_up_the_others() -> None:
     assert run.where() == "@Partial"
 
 
-def test_starting_again_leaves_alone_what_is_done() -> None:
+def test_starting_again_leaves_done_stories_alone() -> None:
     run = backlog(*items("US-1", "US-2"))
     run.says("needs_human", min(run.state.acts)).answers("abort")
     specified(run).answers("approve").says("pass_red").says("pass_green")
@@ -605,12 +605,12 @@ def test_every_template_renders(graph: str, name: str, full: bool) -> None:
     assert "None" not in text.replace('"None"', "")
 
 
-def test_a_retry_is_told_what_the_last_session_left() -> None:
+def test_the_prompt_of_a_retry_has_the_last_sessions_summary() -> None:
     assert "impl.failing_measured.summary" in rendered("story", "impl", full=True)
     assert "failing_measured" not in rendered("story", "impl", full=False)
 
 
-def test_every_executor_is_told_what_it_may_touch_and_what_a_person_said() -> None:
+def test_every_executors_prompt_has_its_scope_and_the_persons_note() -> None:
     for name in ("bdd", "sdd-delta", "contract", "scaffold", "impl", "verify", "update-memory"):
         text = rendered("story", name, full=True)
         assert "Instruction from a person" in text, name
@@ -618,7 +618,7 @@ def test_every_executor_is_told_what_it_may_touch_and_what_a_person_said() -> No
         assert "may change" in text, name
 
 
-def test_a_review_has_the_scenarios_whenever_it_is_held() -> None:
+def test_every_review_has_the_scenarios() -> None:
     run = scaffolded()
     specified_by = run.state.insts[_story(run)].slots["bdd.pass_bdd"].ref
     run.says("failing_measured.scope_warning", "impl")

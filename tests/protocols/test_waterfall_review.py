@@ -74,7 +74,7 @@ class Reviewed:
         return question(run.protocol, run.state, run.ask("review"), self.said, TOOLCHAIN).text
 
 
-def test_what_is_reviewed_and_what_follows() -> None:
+def test_a_review_names_the_specified_documents_and_the_next_step() -> None:
     text = Reviewed().designed().says("pass", "contract", {"summary": "One path."}).text()
     assert text.startswith(
         "**US-1: Coupons** is specified (S, 1 scenario, 0 parallel tasks). Next: Test scaffold. Go on?"
@@ -92,7 +92,7 @@ def test_a_review_before_the_design_asks_for_the_scenarios_only() -> None:
     assert "contract" not in text
 
 
-def test_a_review_before_the_work_names_who_may_follow() -> None:
+def test_a_review_before_the_work_names_the_possible_next_steps() -> None:
     rules = (
         "steps: {contract: {next_on_pass: scaffold}, scaffold: {next_on_pass: review}, review: {next_on_pass: impl}}"
     )
@@ -137,7 +137,7 @@ def test_a_design_that_is_archived_is_looked_at_in_the_archive() -> None:
     assert "docs/deltas/US-1.md" not in run.text()
 
 
-def test_what_a_person_says_at_a_review_is_to_be_followed_and_what_an_agent_suggests_is_not() -> None:
+def test_a_persons_review_note_is_an_instruction_and_an_agents_suggestion_is_not() -> None:
     asked: Json = {"question": "How long?", "suggestion": "20 seconds"}
     run = Reviewed(FIRST, asked=(asked,))
     run.said.values |= {"ref:note": "30 seconds", "ref:more": "But not on Sundays."}
@@ -156,7 +156,7 @@ def test_what_a_person_says_at_a_review_is_to_be_followed_and_what_an_agent_sugg
     assert again.index(f"````{PERSON}\n30 seconds") < again.index(f"````{PERSON}\nBut not on Sundays.")
 
 
-def test_a_review_without_a_word_says_nothing_in_a_persons_name() -> None:
+def test_a_review_without_a_note_adds_no_instruction() -> None:
     run = (
         Reviewed(asked=({"question": "How long?", "suggestion": "20 seconds"},)).designed().says("pass", "contract", {})
     )
@@ -174,7 +174,7 @@ def worked_on(complexity: str = "S") -> Reviewed:
 @pytest.mark.parametrize(
     ("answer", "step"), [("approve", "scaffold"), ("reject", "bdd"), ("constitution_violation", "sdd-delta")]
 )
-def test_what_sent_a_story_to_the_review_is_told_to_whoever_works_on_it_then(answer: str, step: str) -> None:
+def test_the_reason_for_a_review_reaches_the_next_step(answer: str, step: str) -> None:
     said: Json = {"reason": "scope_warning", "summary": "It needs refunds.", "handoff": "Look at pay.py first."}
     run = worked_on().says("failing_measured.scope_warning", "impl", said)
     assert "> It needs refunds." in run.text()
@@ -187,7 +187,7 @@ def test_what_sent_a_story_to_the_review_is_told_to_whoever_works_on_it_then(ans
     assert f"````{MARK}\nLook at pay.py first.\n````" in told
 
 
-def test_what_a_lead_sent_a_story_to_the_review_for_is_told_there_too() -> None:
+def test_a_leads_reason_for_a_review_reaches_the_next_step_too() -> None:
     run = worked_on("L").says("Breakdown", "breakdown", {}, backend=items("core"), more=False)
     run.run.says("blocker", next(act for act in run.run.state.acts if "/core:work" in act))
     said: Json = {"reason": "needs_clarification", "summary": "Which currency?"}
@@ -195,7 +195,7 @@ def test_what_a_lead_sent_a_story_to_the_review_for_is_told_there_too() -> None:
     assert f"Team coordination stopped (needs_clarification):\n````{MARK}\nWhich currency?\n" in run.prompt("bdd")
 
 
-def test_what_came_right_since_is_no_news() -> None:
+def test_a_repaired_failure_is_not_shown_again() -> None:
     run = worked_on().says("failing_measured.none", "impl", {"reason": "none", "summary": "An odd error."})
     assert "An odd error." in run.prompt("impl")
     for _ in range(4):

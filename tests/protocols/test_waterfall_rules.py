@@ -63,7 +63,7 @@ def ahead(step: str, target: str) -> bool:
 
 
 @pytest.mark.parametrize("step", WORKING)
-def test_a_failure_may_lead_to_any_step_that_has_what_it_needs_and_tells_it_why(step: str) -> None:
+def test_a_failure_may_lead_to_any_step_with_its_inputs_and_is_shown_there(step: str) -> None:
     for target in (other for other in ROWS if other != step and not ahead(step, other)):
         rules = f"steps: {{{step}: {{on_fail: {{default: {target}}}}}}}"
         assert findings(rules) == [], target
@@ -75,14 +75,14 @@ def test_a_failure_may_lead_to_any_step_that_has_what_it_needs_and_tells_it_why(
 
 
 @pytest.mark.parametrize("step", WORKING)
-def test_every_reason_may_lead_to_the_review_and_is_told_there(step: str) -> None:
+def test_every_reason_may_lead_to_the_review_and_is_shown_there(step: str) -> None:
     rows = ", ".join(f"{reason}: review" for reason in REASONS)
     rules = f"steps: {{{step}: {{on_fail: {{default: {step}, {rows}}}}}}}"
     assert findings(rules) == []
     assert f"{ruled(rules).protocol.graphs['story'].steps[step].title} came back: " in told(rules, "review")
 
 
-def test_a_new_step_is_told_what_was_done_before_and_tells_who_follows() -> None:
+def test_a_new_step_reads_the_step_before_and_is_read_by_its_followers() -> None:
     rules = (
         "steps:\n  bdd: {next_on_pass: threats}\n"
         "  threats:\n    title: Threat model\n    next_on_pass: sdd-delta\n"
@@ -121,24 +121,24 @@ def test_a_step_that_requires_a_person_is_confirmed_before_it_begins() -> None:
     assert at(run.says("pass_green").says("failing_measured.none")) == "confirm-impl"
 
 
-def test_who_does_not_let_it_begin_says_why() -> None:
+def test_a_refused_confirmation_leads_where_its_reason_says() -> None:
     run = confirming("impl").says("pass_bdd", complexity="S", parallel_tasks=0).says("pass").says("pass")
     run.answers("approve").says("pass_red")
     assert at(run.answers("constitution_violation")) == "sdd-delta"
 
 
-def test_a_team_is_let_begin_like_one_executor() -> None:
+def test_a_team_is_confirmed_like_one_executor() -> None:
     run = confirming("impl").says("pass_bdd", complexity="L", parallel_tasks=0).says("pass").says("pass")
     assert at(run.answers("approve").says("pass_red")) == "confirm-breakdown"
     assert at(run.answers("approve")) == "breakdown"
 
 
-def test_nobody_is_asked_twice_for_what_was_just_decided() -> None:
+def test_a_step_right_after_a_review_needs_no_second_confirmation() -> None:
     run = confirming("scaffold").says("pass_bdd", complexity="S", parallel_tasks=0).says("pass").says("pass")
     assert at(run.answers("approve")) == "scaffold"
 
 
-def test_a_person_who_is_asked_reads_why() -> None:
+def test_a_confirmation_question_shows_its_reason() -> None:
     there = scene(ruled("steps: {sdd-delta: {requires_human: true}}").protocol, "story", "confirm-sdd-delta")
     assert isinstance(there.command, AskHuman)
     there.state.insts["root/n1"].last = {"impl": "failing_measured.constitution_violation"}
@@ -148,7 +148,7 @@ def test_a_person_who_is_asked_reads_why() -> None:
     assert asked.choices[0].help == "let it begin"
 
 
-def test_a_story_that_people_confirm_everywhere_comes_to_an_end() -> None:
+def test_a_story_with_a_confirmation_before_every_step_ends() -> None:
     rules = "steps:\n" + "".join(f"  {row}: {{requires_human: true}}\n" for row in ("bdd", *WORKING))
     assert findings(rules) == []
     summary = simulated(ruled(rules).protocol, runs=10, faults=0.2, seed=0)
@@ -243,5 +243,5 @@ def test_a_team_goes_where_one_executor_would() -> None:
         ("steps:\n  impl:\n    claude_reads: ['~/x']\n", "3: steps.impl: '~/x' in 'claude_reads' starts with ~"),
     ],
 )
-def test_what_a_table_gets_wrong_is_told_at_its_own_line(rules: str, said: str) -> None:
+def test_a_mistake_in_the_table_is_reported_at_its_own_line(rules: str, said: str) -> None:
     assert findings(rules)[0].startswith(said)

@@ -40,7 +40,7 @@ def test_failures_from_before_the_work_are_not_charged_to_it(clone: Clone) -> No
     check_honest_run(project, SHARE)
 
 
-def test_an_older_manifest_is_no_hindrance(clone: Clone) -> None:
+def test_an_older_manifest_does_not_block_an_honest_run(clone: Clone) -> None:
     """Honest agents prove each criterion although an older manifest, without a spec id, has the same ids."""
     project = clone(QUICK)
     older = INITIALS.in_(project.package)
@@ -183,7 +183,7 @@ def test_init_takes_the_runner_that_the_environment_has(clone: Clone) -> None:
     assert setting(settings, "toolchain.kind") == "pytest"
 
 
-def test_a_missing_linter_is_found_before_an_agent_is_paid(clone: Clone) -> None:
+def test_a_missing_linter_stops_the_run_before_an_agent_is_paid(clone: Clone) -> None:
     """The settings name ruff, which the environment lacks; `doctor` says so, and a run that needs it does not start."""
     project = clone(QUICK)
     file = project.root / "treadle.toml"

@@ -30,7 +30,7 @@ OLDER = {"other-spec": "older", "no-spec": ""}
 @pytest.mark.parametrize("older", ["other-spec", pytest.param("no-spec", marks=full)])
 @pytest.mark.parametrize("protocol", ["v3", "fractal", "waterfall"])
 @pytest.mark.parametrize("name", PACKAGES)
-def test_an_older_manifest_stands_for_nothing(
+def test_an_older_manifest_proves_no_criterion(
     name: str, protocol: str, older: str, clone: Callable[[str], RealProject]
 ) -> None:
     project = clone(name)
@@ -41,7 +41,9 @@ def test_an_older_manifest_stands_for_nothing(
 
 
 @pytest.mark.parametrize("name", QUICK_FIRST)
-def test_an_agent_that_keeps_the_older_spec_id_proves_nothing(name: str, clone: Callable[[str], RealProject]) -> None:
+def test_an_agent_that_keeps_the_older_spec_id_proves_no_criterion(
+    name: str, clone: Callable[[str], RealProject]
+) -> None:
     """The agent adds its tests below the older id, so that the file as a whole belongs to another spec."""
     project = clone(name)
     addition = TWO_CRITERIA.in_(project.package)

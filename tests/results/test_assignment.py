@@ -37,7 +37,7 @@ def test_an_answer_arrives(tmp_path: Path) -> None:
     assert (reading.claim.key, reading.channel) == ("RC", "emit")
 
 
-def test_the_last_one_counts_until_it_is_taken(tmp_path: Path) -> None:
+def test_the_last_answer_counts_until_the_driver_takes_it(tmp_path: Path) -> None:
     it = desk(tmp_path, RED)
     task = assignment(it.env)
     task.hand_in(BL, "emit")
@@ -73,7 +73,7 @@ def test_an_answer_of_an_earlier_try_is_replaced(tmp_path: Path) -> None:
     assert isinstance(assignment(new.env).hand_in(RC, "emit"), Claim)
 
 
-def test_notes(tmp_path: Path) -> None:
+def test_notes_are_kept_within_their_limit(tmp_path: Path) -> None:
     it = desk(tmp_path, RED)
     task = assignment(it.env)
     assert task.leave_notes("beware of\ud800") is None
@@ -88,7 +88,7 @@ def test_outside_of_a_step(name: str, tmp_path: Path) -> None:
         assignment({**env, name: ""})
 
 
-def test_a_step_that_is_gone(tmp_path: Path) -> None:
+def test_an_assignment_of_an_ended_step_is_refused(tmp_path: Path) -> None:
     env = environment(desk(tmp_path, RED).work)
     with pytest.raises(TreadleError, match="has the step ended"):
         assignment({**env, "TREADLE_OUT": str(tmp_path / "gone")})
@@ -103,7 +103,7 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     assert [path.name for path in it.work.out.iterdir()] == [FILE]
 
 
-def test_what_is_accepted_is_small_enough_to_be_read(tmp_path: Path) -> None:
+def test_an_answer_over_the_size_limit_is_refused(tmp_path: Path) -> None:
     it = desk(tmp_path, "dptr/plan/critic")
     task = assignment(it.env)
     refused = task.hand_in({"type": "DA", "questions": ["x" * 999_000] * 5}, "emit")
@@ -160,7 +160,9 @@ def test_a_token_of_another_session_is_refused_at_once(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_they_spell(step: str, type_: str, fields: list[str], claim: str, values: dict[str, object]) -> None:
+def test_arguments_become_a_claim(
+    step: str, type_: str, fields: list[str], claim: str, values: dict[str, object]
+) -> None:
     ways = ways_at(step)
     given = from_arguments(ways, type_, fields)
     assert not isinstance(given, Faulty)
@@ -175,13 +177,13 @@ def test_what_they_spell(step: str, type_: str, fields: list[str], claim: str, v
         ("RC", ["message=a", "message=b"], "--field 'message' is given twice"),
     ],
 )
-def test_what_they_do_not(type_: str, fields: list[str], said: str) -> None:
+def test_malformed_arguments_are_refused(type_: str, fields: list[str], said: str) -> None:
     found = from_arguments(ways_at("dptr/cycle/red"), type_, fields)
     assert isinstance(found, Faulty)
     assert said in found.problems[0]
 
 
-def test_a_list_that_is_none_stays_text() -> None:
+def test_a_malformed_list_stays_text_and_is_refused() -> None:
     ways = ways_at("dptr/plan/critic")
     found = ways.parse(from_arguments(ways, "DA", ["questions=[who?"]))
     assert isinstance(found, Faulty)
@@ -214,7 +216,7 @@ NAMES = ("v3", "fractal", "dptr", "riper", "waterfall")
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_it_is_as_good_as_the_protocol(name: str, tmp_path: Path) -> None:
+def test_the_exits_of_a_bundle_give_the_schemas_of_the_protocol(name: str, tmp_path: Path) -> None:
     protocol = loaded(name)
     for graph in protocol.graphs.values():
         for step in graph.steps.values():

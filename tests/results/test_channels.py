@@ -72,7 +72,7 @@ def fill(it: Desk, channels: str, status: str = "pass") -> str:
         ("f", "final", "by message"),
     ],
 )
-def test_the_first_that_is_there_counts(channels: str, channel: str, summary: str, tmp_path: Path) -> None:
+def test_the_highest_channel_with_an_answer_counts(channels: str, channel: str, summary: str, tmp_path: Path) -> None:
     it = desk(tmp_path)
     found = reading(it, fill(it, channels))
     assert found.claim is not None
@@ -117,7 +117,7 @@ def test_an_invalid_answer_of_a_higher_channel_wins_over_a_lower_channel(tmp_pat
     assert [text for text in ("pass_green", "executor-result") if text not in warning] == []
 
 
-def test_no_answer(tmp_path: Path) -> None:
+def test_a_plain_message_is_no_answer(tmp_path: Path) -> None:
     found = reading(desk(tmp_path), "I am done.")
     assert found == SessionAnswer()
 
@@ -137,7 +137,7 @@ def test_notes_stand_in_one_of_three_places(tmp_path: Path) -> None:
     assert reading(it).notes == "by tool"
 
 
-def test_a_stale_answer_is_as_if_it_were_not_there(tmp_path: Path) -> None:
+def test_a_stale_answer_is_skipped_with_a_warning(tmp_path: Path) -> None:
     old = desk(tmp_path)
     assignment(old.env).hand_in({"type": "failing", "reason": "none", "summary": "zombie"}, "emit")
     it = desk(tmp_path, retry=1)
@@ -171,7 +171,7 @@ def test_legacy_words_only_if_asked_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("file", ["lane/.ai/executor-result", "lane/HANDOFF.md", "home/out/answer.json"])
-def test_strange_things_in_the_place_of_files(file: str, tmp_path: Path) -> None:
+def test_pipes_and_links_in_place_of_answers_are_problems(file: str, tmp_path: Path) -> None:
     it = desk(tmp_path)
     path = tmp_path / file
     path.parent.mkdir(exist_ok=True)
@@ -182,7 +182,7 @@ def test_strange_things_in_the_place_of_files(file: str, tmp_path: Path) -> None
     assert "is a symbolic link" in reading(it, FINAL.format(status="pass")).problems[0]
 
 
-def test_a_folder_that_became_a_link_leads_nowhere(tmp_path: Path) -> None:
+def test_an_answer_folder_that_became_a_link_is_not_read(tmp_path: Path) -> None:
     it, other = desk(tmp_path / "one"), desk(tmp_path / "two")
     emitted(other)
     other.put(".ai/executor-result", RESULT.format(status="pass"))
@@ -248,14 +248,14 @@ def test_hand_overs_are_noted_and_kept(tmp_path: Path) -> None:
     assert not before.unchanged(it.work.lane, "HANDOFF.md")
 
 
-def test_what_cannot_be_deleted_is_noted(tmp_path: Path) -> None:
+def test_an_old_answer_that_cannot_be_deleted_is_marked_as_unchanged(tmp_path: Path) -> None:
     it = desk(tmp_path)
     (it.work.lane / ".ai" / "executor-result").mkdir(parents=True)
     before = asyncio.run(prepare_lane(it.work.lane))
     assert before.unchanged(it.work.lane, ".ai/executor-result")
 
 
-def test_it_survives_in_the_home(tmp_path: Path) -> None:
+def test_the_marks_of_old_files_survive_in_the_home(tmp_path: Path) -> None:
     it = desk(tmp_path)
     it.put("HANDOFF.md", "old")
 
@@ -269,7 +269,7 @@ def test_it_survives_in_the_home(tmp_path: Path) -> None:
     assert msgspec.json.decode(msgspec.json.encode(before), type=Before) == before
 
 
-def test_a_damaged_or_missing_note_is_none(tmp_path: Path) -> None:
+def test_damaged_or_missing_marks_load_as_none(tmp_path: Path) -> None:
     assert asyncio.run(load_before(tmp_path)) is None
     (tmp_path / BEFORE_FILE).write_text('{"marks": 3}')
     assert asyncio.run(load_before(tmp_path)) is None
@@ -307,7 +307,7 @@ def test_the_format_of_today_loads_for_ever() -> None:
     assert found[1].via == "mcp"
 
 
-def test_what_is_packed_can_be_unpacked() -> None:
+def test_a_packed_answer_unpacks_to_itself() -> None:
     put = msgspec.json.decode(written(), type=EmittedAnswer)
     assert unpack(pack(put)) == put
 
@@ -342,7 +342,7 @@ def test_a_retry_that_is_not_known_is_fenced_by_its_token() -> None:
         (written(answer={"exit": {"type": "GC"}}), "exit.type: GC is not an exit of this step"),
     ],
 )
-def test_what_cannot_be_taken(data: bytes, said: str) -> None:
+def test_a_malformed_answer_file_is_faulty(data: bytes, said: str) -> None:
     found = parse(data, ways_at(RED), WORK)
     assert isinstance(found, Faulty)
     assert said in found.problems[0]
@@ -368,7 +368,7 @@ def test_golden_executor_results(case: dict[str, Any]) -> None:
         (b"a: !!python/object:os.system x", "tags are not supported"),
     ],
 )
-def test_hostile_bytes_are_told_apart(data: bytes, said: str) -> None:
+def test_hostile_bytes_are_faulty_with_their_reason(data: bytes, said: str) -> None:
     found = parse_executor_result(data, ways_at("waterfall/story/impl"))
     assert isinstance(found, Faulty)
     assert said in found.problems[0]
@@ -384,7 +384,7 @@ def test_golden_handoffs(case: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("case", golden("legacy.yaml"), ids=lambda case: case["name"])
-def test_legacy(case: dict[str, Any]) -> None:
+def test_golden_legacy_handovers(case: dict[str, Any]) -> None:
     assert summed_up(parse_legacy(case["text"].encode(), ways_at(case["step"]))) == expected(case)
 
 
@@ -421,7 +421,7 @@ def test_front_matter_of_another_kind_is_no_answer() -> None:
 
 
 @given(st.binary(max_size=60), st.sampled_from([b"", b"---\n", b"---\nstep: impl\nattempt: 2\nstatus: "]))
-def test_whatever_is_written_there_is_a_result(data: bytes, head: bytes) -> None:
+def test_any_file_gives_a_claim_or_a_fault(data: bytes, head: bytes) -> None:
     ways = ways_at("waterfall/story/impl")
     text = head + data + (b"\n---\n" if head else b"")
     assert isinstance(parse_handoff(text, ways, "impl", 2), Claim | Faulty | Stale | None)
@@ -443,20 +443,20 @@ def test_golden_final_messages(case: dict[str, Any]) -> None:
 
 
 @given(st.lists(st.sampled_from(["{", "}", "```", "```json", '{"exit": {', "→[RC,x]", "→", "x", ' "exit": [', ""])))
-def test_whatever_is_said_there_is_a_result(lines: list[str]) -> None:
+def test_any_message_gives_a_claim_a_fault_or_none(lines: list[str]) -> None:
     found = parse_final_message("\n".join(lines), ways_at(RED))
     assert found is None or isinstance(found, Claim | Faulty)
 
 
 @pytest.mark.parametrize("line", ["{", "→[" + "[" * 99, "```", '{"exit": {', "→RC" * 40])
-def test_much_of_it_takes_no_time(line: str) -> None:
+def test_a_huge_message_is_parsed_quickly(line: str) -> None:
     text = (line + "\n") * (400_000 // len(line))
     before = time.process_time()
     parse_final_message(text, ways_at(RED))
     assert time.process_time() - before < 5
 
 
-def test_of_too_long_a_message_the_end_is_heard() -> None:
+def test_only_the_end_of_a_too_long_message_is_read() -> None:
     flood = "x" * (MAX_ANSWER + 10)
     assert summed_up(parse_final_message(flood + '\n{"exit": {"type": "RC"}}', ways_at(RED)))["claim"] == "RC"
 
@@ -473,7 +473,7 @@ def test_of_too_long_a_message_the_end_is_heard() -> None:
         ("→[\udcff]", "the code in the last message is not UTF-8"),
     ],
 )
-def test_what_is_wrong_with_the_last_message_is_told(text: str, said: str) -> None:
+def test_a_faulty_last_message_is_reported_with_its_reason(text: str, said: str) -> None:
     found = parse_final_message(text, ways_at(RED))
     assert isinstance(found, Faulty)
     assert said in found.problems[0]

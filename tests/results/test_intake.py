@@ -39,7 +39,7 @@ def test_a_plain_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["none", "none/b", "file/b"])
-def test_nothing_there(tmp_path: Path, name: str) -> None:
+def test_a_missing_file_reads_as_none(tmp_path: Path, name: str) -> None:
     (tmp_path / "file").write_bytes(b"x")
     assert read_file(tmp_path, name) is None
     assert read_file(tmp_path / "none", name) is None
@@ -111,7 +111,7 @@ def test_a_mark_is_of_the_contents(tmp_path: Path) -> None:
     assert file_mark(tmp_path, "a") == before
 
 
-def test_replacing_a_link_leaves_what_it_led_to(tmp_path: Path) -> None:
+def test_replacing_a_link_leaves_its_target(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("secret")
     (tmp_path / "a").symlink_to("secret")
     replace_file(tmp_path, "a", b"new")
@@ -120,7 +120,7 @@ def test_replacing_a_link_leaves_what_it_led_to(tmp_path: Path) -> None:
     assert (tmp_path / "secret").read_text() == "secret"
 
 
-def test_removing_a_link_leaves_what_it_led_to(tmp_path: Path) -> None:
+def test_removing_a_link_leaves_its_target(tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "b").write_text("kept")
@@ -152,13 +152,13 @@ def test_removing_a_link_leaves_what_it_led_to(tmp_path: Path) -> None:
         (b" " * (MAX_ANSWER + 1), f"the limit is {MAX_ANSWER}"),
     ],
 )
-def test_what_is_refused(data: bytes, said: str) -> None:
+def test_malformed_or_excessive_json_is_refused(data: bytes, said: str) -> None:
     found = decode(data, "it")
     assert isinstance(found, Faulty)
     assert said in found.problems[0]
 
 
-def test_the_deepest_that_is_taken() -> None:
+def test_json_at_the_depth_limit_is_accepted() -> None:
     assert isinstance(decode(b"[" * MAX_DEPTH + b"]" * MAX_DEPTH, "it"), list)
 
 
@@ -174,10 +174,10 @@ values: st.SearchStrategy[Any] = st.recursive(
 
 
 @given(values)
-def test_all_other_json_is_what_it_says(value: Any) -> None:
+def test_valid_json_decodes_to_its_value(value: Any) -> None:
     assert decode(json.dumps(value).encode(), "it") == value
 
 
 @given(st.binary())
-def test_whatever_the_bytes_are_there_is_a_result(data: bytes) -> None:
+def test_any_bytes_decode_without_an_error(data: bytes) -> None:
     decode(data, "it")

@@ -43,7 +43,7 @@ from treadle.results.tools import (
 RED = "dptr/cycle/red"
 
 
-def test_the_configuration_carries_the_activity_and_nothing_else() -> None:
+def test_the_configuration_carries_only_the_activity() -> None:
     config = mcp_config({"TREADLE_ACT": "act-7", "HOME": "/root", "API_KEY": "secret"})
     (server,) = config["mcpServers"].values()
     assert server["env"] == {"TREADLE_ACT": "act-7"}
@@ -80,7 +80,7 @@ def test_tools_have_the_schemas_of_the_step(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_calls(name: str, arguments: dict[str, Any], said: ToolReply, tmp_path: Path) -> None:
+def test_each_tool_call_gets_its_reply(name: str, arguments: dict[str, Any], said: ToolReply, tmp_path: Path) -> None:
     it = desk(tmp_path, RED)
     assert call_answer_tool(assignment(it.env), it.env, name, arguments) == said
 
@@ -93,7 +93,7 @@ def test_a_refusal_lists_everything(tmp_path: Path) -> None:
     assert list(it.work.out.iterdir()) == []
 
 
-def test_status(tmp_path: Path) -> None:
+def test_status_shows_the_step_its_exits_and_the_answer(tmp_path: Path) -> None:
     it = desk(tmp_path, RED)
     task = assignment(it.env)
     before = call_answer_tool(task, it.env, "status", {})
@@ -170,7 +170,7 @@ def test_a_long_payload_comes_in_pieces(bundle: Path) -> None:
         ({"ref": "../../etc/passwd"}, "is not among"),
     ],
 )
-def test_refusals(bundle: Path, given: dict[str, Any], words: str) -> None:
+def test_a_malformed_payload_request_is_refused(bundle: Path, given: dict[str, Any], words: str) -> None:
     found = call_payload_tool(bundle, given)
     assert not found.ok
     assert words in found.text
@@ -190,7 +190,7 @@ def test_payloads_that_were_changed_in_the_bundle_are_refused(bundle: Path, tmp_
     assert not has_payloads(tmp_path / "elsewhere")
 
 
-def test_everything_that_a_step_was_given_can_be_fetched(tmp_path: Path) -> None:
+def test_every_input_of_a_step_can_be_fetched(tmp_path: Path) -> None:
     protocol = load("v3")
     there = scene(protocol, "node", "impl")
     assert isinstance(there.command, RunAgent)
@@ -237,7 +237,7 @@ def data(place: Path, name: str, **given: Any) -> dict[str, Any]:
     return found
 
 
-def test_what_there_is(place: Path) -> None:
+def test_files_of_the_lane_and_the_bundle_are_listed(place: Path) -> None:
     assert data(place, LIST) == {"files": ["src/a.py", "src/deep/b.py"]}
     assert data(place, LIST, glob="src/*.py") == {"files": ["src/a.py"]}
     own = "$TREADLE_BUNDLE/files/memory-bank/progress.md"
@@ -271,7 +271,7 @@ def test_a_long_file_comes_in_pieces(place: Path) -> None:
     assert data(place, READ, path="wide", line=found["next_line"])["text"] == "last"
 
 
-def test_lines_are_found(place: Path) -> None:
+def test_matching_lines_are_listed(place: Path) -> None:
     assert data(place, SEARCH, text="one") == {"lines": ["src/a.py:1: def one():", "src/deep/b.py:1: ONE = 1"]}
     assert data(place, SEARCH, text="one", glob="$TREADLE_BUNDLE/**")["lines"] == [
         "$TREADLE_BUNDLE/files/memory-bank/progress.md:2: one"
@@ -279,7 +279,7 @@ def test_lines_are_found(place: Path) -> None:
     assert data(place, SEARCH, text="secret") == {"lines": []}
 
 
-def test_too_much_is_said_to_be(place: Path) -> None:
+def test_too_many_results_are_cut_with_a_hint(place: Path) -> None:
     for number in range(MOST_FILES + 3):
         (place / "lane" / "src" / f"{number}").write_text("many\n")
     assert data(place, LIST)["left_out"] == 5
@@ -307,7 +307,7 @@ def test_too_much_is_said_to_be(place: Path) -> None:
         (LIST, {"glob": ""}, "`glob` is a text"),
     ],
 )
-def test_what_is_refused_helps(place: Path, name: str, given: dict[str, Any], words: str) -> None:
+def test_a_refused_call_explains_itself(place: Path, name: str, given: dict[str, Any], words: str) -> None:
     said = call_files_tool(place / "lane", place / "bundle", name, given)
     assert not said.ok
     assert words in said.text
@@ -316,7 +316,7 @@ def test_what_is_refused_helps(place: Path, name: str, given: dict[str, Any], wo
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from([tool.name for tool in FILES_TOOLS]), st.text(max_size=30) | st.integers() | st.none())
-def test_nothing_leads_out_and_nothing_fails(place: Path, name: str, value: object) -> None:
+def test_no_argument_leads_outside_or_crashes(place: Path, name: str, value: object) -> None:
     said = call_files_tool(
         place / "lane", place / "bundle", name, dict.fromkeys(("path", "glob", "text", "line"), value)
     )
@@ -333,12 +333,14 @@ def test_nothing_leads_out_and_nothing_fails(place: Path, name: str, value: obje
         ("no JSON", False),
     ],
 )
-def test_they_are_for_those_who_may_not_run_commands(tmp_path: Path, context: str, offered: bool) -> None:
+def test_file_tools_are_offered_only_without_the_permission_to_run_commands(
+    tmp_path: Path, context: str, offered: bool
+) -> None:
     (tmp_path / "context.json").write_text(context)
     assert may_read_files(tmp_path) == offered
 
 
-def test_without_a_context_nothing_is_offered(tmp_path: Path) -> None:
+def test_without_a_context_no_file_tool_is_offered(tmp_path: Path) -> None:
     assert not may_read_files(tmp_path)
     assert is_files_tool(READ)
     assert not is_files_tool("emit_exit")

@@ -96,7 +96,7 @@ def usage_of(events: list[Event]) -> Usage:
     return event.usage
 
 
-def test_who_ends_without_an_answer_may_go_on_once_in_the_same_conversation(tmp_path: Path) -> None:
+def test_an_agent_without_an_answer_gets_a_second_round_in_the_same_conversation(tmp_path: Path) -> None:
     runner = Rounds(ended("all done!"), ended(OK))
     happened = drive(tmp_path, runner)
     first, second = runner.works
@@ -109,13 +109,13 @@ def test_who_ends_without_an_answer_may_go_on_once_in_the_same_conversation(tmp_
     assert started.session == "talk"
 
 
-def test_an_answer_that_is_wrong_comes_back_with_what_is_wrong(tmp_path: Path) -> None:
+def test_a_wrong_answer_comes_back_with_its_mistake(tmp_path: Path) -> None:
     runner = Rounds(ended('{"exit": {"type": "Okay"}}'), ended(OK))
     drive(tmp_path, runner)
     assert "Okay" in runner.works[1].prompt
 
 
-def test_there_is_no_third_round(tmp_path: Path) -> None:
+def test_an_agent_without_an_answer_gets_no_third_round(tmp_path: Path) -> None:
     runner = Rounds(ended("no answer"), ended("still none"))
     happened = drive(tmp_path, runner)
     assert [(work.attempt, work.round) for work in runner.works] == [(1, 0), (1, 1)]
@@ -144,7 +144,7 @@ def test_an_agent_that_was_refused_a_tool_and_gives_no_answer_is_blocked(
     assert "Bash: no" in str(detail)
 
 
-def test_an_agent_that_was_refused_a_tool_may_answer_all_the_same(tmp_path: Path) -> None:
+def test_an_agent_that_was_refused_a_tool_may_still_answer(tmp_path: Path) -> None:
     happened = drive(tmp_path, Rounds(ended(OK, refused=("Bash: no",))))
     assert [event for event in happened if isinstance(event, Exited)]
 
@@ -158,7 +158,7 @@ def test_an_agent_that_was_refused_a_tool_may_answer_all_the_same(tmp_path: Path
         (msgspec.structs.replace(ended("no answer"), how="failed"), True),
     ],
 )
-def test_who_cannot_be_spoken_to_gets_no_further_round(end: Ended, resume: bool, tmp_path: Path) -> None:
+def test_an_agent_without_a_session_gets_no_second_round(end: Ended, resume: bool, tmp_path: Path) -> None:
     runner = Rounds(*[end] * 6, resume=resume)
     drive(tmp_path, runner)
     assert {work.round for work in runner.works} == {0}
@@ -170,7 +170,7 @@ def test_an_outage_is_no_reason_for_a_further_round(tmp_path: Path) -> None:
     assert (out.why, out.wait, out.usage) == ("rate", 60, USED)
 
 
-def test_people_are_told_of_an_outage_with_the_time_at_which_it_ends(tmp_path: Path) -> None:
+def test_an_outage_is_notified_with_the_time_of_its_end(tmp_path: Path) -> None:
     stage = Stage(tmp_path, with_role(ONE_STEP), Rounds(ended(outage="quota", wait=3600)))
     state = asyncio.run(stage.drive(is_out))
     stage.store.close()
@@ -206,21 +206,21 @@ def test_a_round_that_a_crash_has_prevented_is_made_up_for(tmp_path: Path) -> No
     assert usage_of(happened) == USED.plus(USED)
 
 
-def test_who_has_used_what_one_may_is_stopped_and_its_usage_counts(tmp_path: Path) -> None:
+def test_an_agent_over_its_budget_is_stopped_and_its_usage_counts(tmp_path: Path) -> None:
     happened = drive(tmp_path, Rounds(None, usage=USED), tokens=110)
     (out,) = [event for event in happened if isinstance(event, Unavailable)]
     assert (out.why, out.grant, out.usage) == ("budget", "step:root:work#1.1", USED)
     assert [event.session for event in happened if isinstance(event, SessionStarted)] == ["talk"]
 
 
-def test_all_rounds_together_use_what_one_agent_may(tmp_path: Path) -> None:
+def test_all_rounds_share_one_budget(tmp_path: Path) -> None:
     runner = Rounds(ended("no answer"), None, usage=USED)
     happened = drive(tmp_path, runner, tokens=220)
     assert [work.round for work in runner.works] == [0, 1]
     assert usage_of(happened) == USED.plus(USED)
 
 
-def test_nobody_goes_on_whose_budget_is_spent(tmp_path: Path) -> None:
+def test_a_spent_budget_stops_the_agent(tmp_path: Path) -> None:
     runner = Rounds(ended("no answer"))
     happened = drive(tmp_path, runner, tokens=110)
     assert [event.why for event in happened if isinstance(event, Unavailable)] == ["budget"]
@@ -241,7 +241,7 @@ TWO_STEPS = protocol(
 
 
 @pytest.mark.parametrize("fork", [True, False])
-def test_who_cannot_branch_off_begins_anew_and_that_is_told(fork: bool, tmp_path: Path) -> None:
+def test_an_agent_that_cannot_fork_begins_anew_with_a_note(fork: bool, tmp_path: Path) -> None:
     runner, heard = Rounds(ended(OK), ended(OK)), list[str]()
     runner.abilities = Abilities(resume=True, fork=fork)
 
@@ -295,7 +295,7 @@ def test_every_stretch_of_silence_is_counted_until_the_end() -> None:
     assert asyncio.run(run()) == [(1, 110.0), (2, 170.0)]
 
 
-def test_without_a_limit_silence_is_golden() -> None:
+def test_without_a_limit_silence_is_not_counted() -> None:
     async def run() -> list[int]:
         clock = StillClock()
         ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -381,7 +381,7 @@ def test_files_outside_of_the_lane_stay_as_they_are(work: Work, tmp_path: Path) 
     assert KEY not in (work.lane / "hard").read_text()
 
 
-def test_without_keys_nothing_is_looked_at(work: Work) -> None:
+def test_without_keys_no_file_is_redacted(work: Work) -> None:
     (work.lane / "a").write_text(KEY)
     assert redact_files(work, NO_REDACTION) == []
     assert (work.lane / "a").read_text() == KEY

@@ -37,11 +37,11 @@ NOON = 20_000 * DAY + DAY // 2
         ),
     ],
 )
-def test_what_is_used_up(allowance: BudgetAllowance, usage: Usage, times: int, words: str) -> None:
+def test_an_exceeded_allowance_is_described(allowance: BudgetAllowance, usage: Usage, times: int, words: str) -> None:
     assert allowance.exceeded(usage, times) == words
 
 
-def test_an_agent_may_use_what_one_may() -> None:
+def test_the_budget_of_a_step_limits_one_agent() -> None:
     budgets = Budgets(step=BudgetAllowance(tokens=100))
     assert budgets.of_step(JOB, Usage(99)) is None
     words = "root:work#1.1 has used 100 of 100 tokens that one agent may use"
@@ -66,7 +66,7 @@ def test_a_day_begins_at_midnight() -> None:
     ("grants", "breached"),
     [({}, True), ({"day:2024-10-04": 1}, True), ({"day:2024-10-04": 2}, False), ({"day:2024-10-03": 2}, True)],
 )
-def test_what_a_person_has_granted_holds_for_that_day(grants: dict[str, int], breached: bool) -> None:
+def test_a_persons_grant_holds_for_its_day(grants: dict[str, int], breached: bool) -> None:
     state = State()
     for name, count in grants.items():
         state = State(grants=state.grants.set(name, count))
@@ -74,7 +74,7 @@ def test_what_a_person_has_granted_holds_for_that_day(grants: dict[str, int], br
     assert bool(budgets.of_day(state, NOON)) is breached
 
 
-def test_nobody_adds_up_days_without_a_budget_for_them() -> None:
+def test_without_a_daily_budget_no_usage_is_added_up() -> None:
     assert Budgets(spent=lambda _: pytest.fail("nobody has asked")).of_day(State(), NOON) is None
 
 
@@ -95,11 +95,11 @@ MILLION = 1_000_000
         (Usage(unpriced=5), (2, 10), Usage(unpriced=5)),
     ],
 )
-def test_only_what_has_no_price_gets_one(usage: Usage, prices: Prices, known: Usage) -> None:
+def test_only_unpriced_tokens_get_a_price(usage: Usage, prices: Prices, known: Usage) -> None:
     assert with_prices(usage, prices) == known
 
 
-def test_with_prices_a_limit_in_money_stops_an_agent_that_tells_none() -> None:
+def test_configured_prices_let_a_cost_limit_stop_an_unpriced_agent() -> None:
     budgets = Budgets(step=BudgetAllowance(cost=1.0))
     silent, told = (Meter(budgets, JOB, Usage(cost=0.5), prices) for prices in ((), (2.0, 10.0)))
     for meter in (silent, told):

@@ -56,7 +56,7 @@ def report(stage: Stage) -> Any:
         ("claims_a_strange_exit", "Invalid", "this step ends with Ok or Nok"),
     ],
 )
-def test_an_agent_that_cannot_be_believed(name: str, outcome: str, said: str, tmp_path: Path) -> None:
+def test_a_hostile_agent_gets_its_failure_and_report(name: str, outcome: str, said: str, tmp_path: Path) -> None:
     ended, stage = played(tmp_path, name)
     assert ended == outcome
     assert said in json.dumps(report(stage))
@@ -83,7 +83,7 @@ def test_an_agent_that_hangs_is_ended_at_its_deadline(tmp_path: Path) -> None:
     assert ended == "TimedOut"
 
 
-def test_a_gigabyte_of_output_is_neither_kept_nor_in_the_way(tmp_path: Path) -> None:
+def test_a_flood_of_output_is_bounded_in_memory_and_on_disk(tmp_path: Path) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     ended, _ = played(tmp_path, "floods", None, "300")
     assert ended == "Done"
@@ -110,6 +110,6 @@ def test_a_lower_channel_that_contradicts_is_noted_and_not_obeyed(tmp_path: Path
     assert [text for text in (" Nok", " emit ", " Ok ") if text not in stray.detail] == []
 
 
-def test_an_answer_for_somebody_else_is_noted(tmp_path: Path) -> None:
+def test_an_answer_for_another_activity_is_noted(tmp_path: Path) -> None:
     _, stage = played(tmp_path, "answers_for_another")
     assert "'root:work#7.7'" in stage.store.strays("r")[0].detail

@@ -58,7 +58,7 @@ def test_an_agent_that_answers_ends_the_run(tmp_path: Path) -> None:
     assert driven(stage(tmp_path, "honest")).outcome == "Done"
 
 
-def test_abort_reaches_a_run_that_somebody_else_drives(tmp_path: Path) -> None:
+def test_abort_reaches_a_run_that_another_process_drives(tmp_path: Path) -> None:
     play = stage(tmp_path, "hangs")
     abort = Signalled(id="s1", ts=0, inst="root", name="abort")
     assert driven(play, posting(tmp_path, abort)).outcome == "Aborted"

@@ -66,7 +66,7 @@ def played(tmp_path: Path, checks: Knowing | Advising, *gates: CheckRef) -> tupl
     return state.outcome, play.notes
 
 
-def test_what_checks_have_to_say_to_people_is_told_whatever_the_verdict(tmp_path: Path) -> None:
+def test_notes_of_checks_are_reported_to_people(tmp_path: Path) -> None:
     told = played(tmp_path, Knowing(), CheckRef(name="scope"))
     assert told == ("Done", (("root:work#1.1", "mind this"),))
 
@@ -79,7 +79,7 @@ def test_advice_is_reported_with_the_accepted_step(tmp_path: Path) -> None:
     assert [text for text in ("accepted", "diff_only: a.md: ") if text not in note] == []
 
 
-def test_of_work_that_is_refused_no_advice_is_told(tmp_path: Path) -> None:
+def test_advice_on_refused_work_is_not_reported(tmp_path: Path) -> None:
     gates = (CheckRef(name="scope"), CheckRef(name="diff_only", advisory=True))
     outcome, notes = played(tmp_path, Advising("scope", "diff_only"), *gates)
     assert (outcome != "Done", notes) == (True, ())

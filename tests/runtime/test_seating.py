@@ -91,13 +91,13 @@ def test_a_dialogue_of_a_run(tmp_path: Path) -> None:
     assert {path.read_text() for path in tmp_path.glob("lanes/*/*/seen")} == {str(tmp_path / "memory.db")}
 
 
-def test_roles_without_a_session_have_none(tmp_path: Path) -> None:
+def test_roles_without_a_session_have_no_dialogue(tmp_path: Path) -> None:
     driven(tmp_path, with_roles(C="{id}"))
     assert not (tmp_path / "memory.db").exists()
     assert {path.read_text() for path in tmp_path.glob("lanes/*/*/seen")} == {""}
 
 
-def test_who_has_a_dialogue_is_what_the_protocol_says() -> None:
+def test_the_protocol_decides_which_roles_have_a_dialogue() -> None:
     found = {name: [role for role, it in load(name).roles.items() if has_dialogue(it)] for name in ("v3", "dptr")}
     assert found["v3"] == []
     assert {"spec", "spec_critic", "qa", "de"} <= set(found["dptr"])

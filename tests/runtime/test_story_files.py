@@ -58,7 +58,7 @@ def place(tmp_path: Path) -> Iterator[Backlog]:
     found.store.close()
 
 
-def test_they_are_true_after_every_event(place: Backlog) -> None:
+def test_story_files_are_true_after_every_event(place: Backlog) -> None:
     place.begin()
     files = place.story_files()
     assert files.show(WATERFALL) == []
@@ -104,7 +104,7 @@ def test_a_changed_work_order_is_reported_kept_and_not_obeyed(place: Backlog, ed
     assert files.show(WATERFALL) == []
 
 
-def test_one_field_that_was_changed_is_named(place: Backlog) -> None:
+def test_a_changed_field_is_named(place: Backlog) -> None:
     place.begin()
     files = place.story_files()
     files.show(WATERFALL)
@@ -195,7 +195,7 @@ def test_the_history_outlives_the_folder_of_its_run(place: Backlog) -> None:
     assert place.text(HISTORY).count("run one") == 1
 
 
-def test_a_protocol_without_stories_has_none(place: Backlog) -> None:
+def test_a_protocol_without_stories_has_no_story_files(place: Backlog) -> None:
     riper = load("riper")
     place.start("two", riper)
     assert place.story_files("two").show(riper) == []

@@ -37,7 +37,7 @@ def test_a_timer_fires_when_it_is_due_and_not_before() -> None:
     assert fired(play) == [("b", 3000), ("a", 5000)]
 
 
-def test_one_that_was_due_while_nobody_was_there_fires_at_once() -> None:
+def test_a_timer_that_was_due_without_a_driver_fires_at_once() -> None:
     async def play(clock: StillClock, timers: Timers) -> None:
         timers.set("a", -60_000)
         await clock.advance(0)
@@ -73,7 +73,7 @@ def test_a_clock_that_jumps_ahead_expires_a_deadline() -> None:
     assert [name for name, _ in fired(play)] == ["a"]
 
 
-def test_a_clock_that_is_set_back_extends_nothing() -> None:
+def test_a_clock_that_is_set_back_delays_no_timer() -> None:
     async def play(clock: StillClock, timers: Timers) -> None:
         timers.set("a", 10_000)
         await clock.advance(1)

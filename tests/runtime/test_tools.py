@@ -41,7 +41,9 @@ class Noted:
     ("mcp", "address", "told"),
     [("http", ADDRESS, "http"), ("http", "", "stdio"), ("http", None, "stdio"), ("stdio", ADDRESS, "stdio")],
 )
-def test_what_an_agent_is_told(mcp: Literal["stdio", "http"], address: str | None, told: str, tmp_path: Path) -> None:
+def test_an_agent_gets_its_tools_over_http_or_stdio(
+    mcp: Literal["stdio", "http"], address: str | None, told: str, tmp_path: Path
+) -> None:
     tools = Noted(address) if address is not None else None
     emit = f"{sys.executable} -m treadle emit --type Ok"
     runner = CommandRunner(argv=("/bin/sh", "-c", emit), root=tmp_path, abilities=Abilities(survives=True, mcp=mcp))
@@ -92,7 +94,7 @@ class Round(NamedTuple):
     async def cancel(self) -> None: ...
 
 
-def test_a_further_round_is_told_where_its_tools_are_now(tmp_path: Path) -> None:
+def test_a_second_round_gets_the_current_address_of_its_tools(tmp_path: Path) -> None:
     tools = Noted(ADDRESS)
     read: list[object] = []
 

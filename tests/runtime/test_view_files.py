@@ -43,7 +43,7 @@ def blocked() -> Scenario:
     return Scenario(FRACTAL).says("InitLeaf").says("EmitChallenge").says("BlockedDependency")
 
 
-def test_a_file_is_there_as_long_as_it_has_something_to_show(tmp_path: Path) -> None:
+def test_a_file_exists_as_long_as_it_has_content(tmp_path: Path) -> None:
     files, run = ViewFiles(tmp_path, Kept()), blocked()
     files.show(FRACTAL, run.state)
     entry = json.loads((tmp_path / FILE).read_text())["blockers"][0]
@@ -52,14 +52,14 @@ def test_a_file_is_there_as_long_as_it_has_something_to_show(tmp_path: Path) -> 
     assert not (tmp_path / FILE).exists()
 
 
-def test_what_an_earlier_process_has_left_is_brought_up_to_date(tmp_path: Path) -> None:
+def test_a_later_process_updates_the_files_of_an_earlier_one(tmp_path: Path) -> None:
     run = blocked()
     ViewFiles(tmp_path, Kept()).show(FRACTAL, run.state)
     ViewFiles(tmp_path, Kept()).show(FRACTAL, run.says("InitLeaf").state)
     assert not (tmp_path / FILE).exists()
 
 
-def test_a_file_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:
+def test_an_unwritable_file_does_not_stop_the_run(tmp_path: Path) -> None:
     (tmp_path / "files").write_text("in the way")
     ViewFiles(tmp_path, Kept()).show(FRACTAL, blocked().state)
     assert (tmp_path / "files").read_text() == "in the way"
@@ -141,7 +141,7 @@ def test_the_files_are_true_after_every_event(place: Place) -> None:
     assert "> Sells things." in place.text("memory-bank/projectbrief.md")
 
 
-def test_another_process_goes_on_where_one_has_ended(place: Place) -> None:
+def test_another_process_continues_the_files(place: Place) -> None:
     place.start("one")
     place.files().show(RIPER)
     place.goes("one")
@@ -149,7 +149,7 @@ def test_another_process_goes_on_where_one_has_ended(place: Place) -> None:
     assert "| Ω₁ᴾ | root:O1P#1.1 |" in place.text()
 
 
-def test_a_document_that_somebody_changed_stays_and_is_reported_once(place: Place) -> None:
+def test_a_changed_document_stays_and_is_reported_once(place: Place) -> None:
     place.start("one")
     files = place.files()
     files.show(RIPER)
@@ -211,7 +211,7 @@ def test_without_a_checkout_and_without_a_bank(place: Place) -> None:
     assert not (place.folder / "runs/two").exists()
 
 
-def test_what_cannot_be_written_stops_nothing(place: Place) -> None:
+def test_an_unwritable_copy_does_not_stop_the_checkouts_file(place: Place) -> None:
     place.start("one")
     (place.folder / "runs").write_text("in the way")
     assert place.files().show(RIPER) == []

@@ -20,7 +20,7 @@ def test_a_sound_protocol_is_searched_to_the_end() -> None:
     assert found.edges > found.states > 5
 
 
-def test_a_limit_is_said() -> None:
+def test_a_search_over_its_limit_is_not_exhausted() -> None:
     found = explore(WORK_AND_REVIEW, Scope(name="cut", attempts=2), limit_states=3)
     assert not found.exhausted
 
@@ -41,7 +41,7 @@ def test_the_shortest_way_to_a_deadlock() -> None:
     assert "No" in trace[2]
 
 
-def test_two_that_wait_for_each_other_are_found() -> None:
+def test_two_that_wait_for_each_other_are_a_deadlock() -> None:
     found = explore(embrace(), Scope(name="embrace", faults=()))
     assert found.deadlocks[0].trace == (
         "the run starts",
@@ -81,7 +81,7 @@ def test_budgets_that_may_be_spent_or_not_are_fewer_states_and_no_fewer_ends() -
     assert loose.findings == ()
 
 
-def test_who_can_reach_an_end() -> None:
+def test_backwards_marks_the_states_that_reach_an_end() -> None:
     assert list(backwards(4, [0, 1, 3], [1, 2, 3], [2])) == [1, 1, 1, 0]
 
 
@@ -97,7 +97,7 @@ def test_a_state_has_two_extremes() -> None:
     assert run.inst().spent == {"reviews": 1}
 
 
-def test_who_has_ended_has_no_budgets() -> None:
+def test_an_ended_run_has_no_budgets() -> None:
     run = Scenario(WORK_AND_REVIEW).signals("abort")
     allowance = BudgetExtremes(WORK_AND_REVIEW)
     assert allowance.fresh(run.state) is allowance.spent(run.state) is run.state
@@ -114,7 +114,7 @@ def test_who_has_ended_has_no_budgets() -> None:
         (Idle(id="", ts=0, act="root/a:work#1.1", idle_s=60), False),
     ],
 )
-def test_only_what_can_charge_a_budget_matters(event: Event, matters: bool) -> None:
+def test_only_events_that_can_charge_a_budget_matter(event: Event, matters: bool) -> None:
     run = Scenario(TREE).says("Plan", parts=items("a", "b"))
     run.says("Plan", at="root/a:plan").says("Ask", at="root/b:plan")
     assert BudgetExtremes(TREE).matters(run.state, event) is matters

@@ -201,7 +201,7 @@ def test_a_broken_state_is_named(world: Callable[[], Scenario], spoil: Spoil, ru
     assert found == sorted(found)
 
 
-def test_an_instance_that_nothing_can_move_is_stuck() -> None:
+def test_an_instance_without_any_move_is_stuck() -> None:
     """The join waits for a child that has failed, and the news of it is gone."""
     run = Scenario(TREE).says("Plan", parts=items("a")).signals("abort", to="root/a")
     lonely = inst_with("root", frames=[Frame("work")], mailbox=[])(run.state)

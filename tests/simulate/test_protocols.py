@@ -66,7 +66,7 @@ def test_no_invariant_breaks_in_a_random_world(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FIVE)
-def test_where_nothing_goes_wrong_most_runs_end_well(name: str) -> None:
+def test_without_faults_most_runs_end_well(name: str) -> None:
     summary = simulated(load(name), runs=20, faults=0.0)
     good = summary.outcomes.get("Done", 0) + summary.outcomes.get("Merged", 0)
     assert good >= 16, summary.outcomes
@@ -80,14 +80,14 @@ def exhausted(name: str, scope: str, at_least: int, limit: int) -> None:
     assert found.outcomes
 
 
-def test_every_named_scope_is_searched_somewhere() -> None:
+def test_every_named_scope_is_searched() -> None:
     searched = {(name, scope) for name, scope, _ in [*IN_THE_SUITE, *IN_THE_SOAK]} | {(name, "small") for name in FIVE}
     assert {(name, scope) for name in FIVE for scope in scopes_of(name)} == searched | set(ENDLESS)
     assert all(scope.help for name in FIVE for scope in scopes_of(name).values())
 
 
 @pytest.mark.parametrize("name", FIVE)
-def test_a_menu_names_only_what_its_step_has(name: str) -> None:
+def test_a_menu_names_only_exits_of_its_step(name: str) -> None:
     """A misspelt entry would make the search smaller without a word."""
     protocol = load(name)
     offered: dict[str, set[str]] = {}
@@ -100,7 +100,7 @@ def test_a_menu_names_only_what_its_step_has(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FIVE)
-def test_the_scope_taken_by_default_is_soon_exhausted_and_sees_all_but_a_few_steps(name: str) -> None:
+def test_the_default_scope_is_exhausted_soon_and_visits_most_steps(name: str) -> None:
     found = explore(load(name), scopes_of(name)["small"], limit_states=2_000)
     assert found.exhausted
     assert found.findings == ()

@@ -63,7 +63,7 @@ def test_the_same_seed_gives_the_same_finding_in_another_process() -> None:
     assert "stuck: root" in seen.pop()
 
 
-def test_nothing_is_wrong_with_a_sound_protocol() -> None:
+def test_a_sound_protocol_has_no_findings() -> None:
     summary = simulated(WORK_AND_REVIEW, runs=60, faults=0.4)
     assert summary.findings == ()
     assert set(summary.outcomes) == {"Done", "Failed"}
@@ -158,7 +158,7 @@ def test_a_history_can_be_judged_again() -> None:
 
 
 @given(st.lists(st.integers(0, 9), max_size=40), st.sets(st.integers(0, 9), max_size=3))
-def test_what_matters_is_left_in_its_order(history: list[int], needed: set[int]) -> None:
+def test_shrinking_keeps_the_needed_events_in_order(history: list[int], needed: set[int]) -> None:
     def fails(some: list[int]) -> bool:
         return needed <= set(some)
 
@@ -217,5 +217,5 @@ WORK = "root:work#1.1"
         (Upgraded(id="e", ts=0, protocol="p2"), "the run moves to protocol p2"),
     ],
 )
-def test_a_line_says_who_and_what(event: Event, line: str) -> None:
+def test_every_event_has_a_line_with_its_subject(event: Event, line: str) -> None:
     assert describe_event(event) == line

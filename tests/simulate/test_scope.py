@@ -31,7 +31,7 @@ def test_a_step_that_tried_again_still_exhausts_its_attempts() -> None:
     assert Scenario(small).says("Ready", fails=["green"]).where() == "@Failed"
 
 
-def test_nothing_but_the_protocol_ends_a_search() -> None:
+def test_a_clipped_protocol_has_no_cost_or_time_limit() -> None:
     small = clip(protocol(graph({"a": agent({"Go": to("@end:Done")})}), limits=Limits(cost=5, wall=9)), Scope(depth=3))
     assert (small.limits.cost, small.limits.wall, small.limits.infra_retries, small.limits.depth) == (0, 0, 0, 3)
 

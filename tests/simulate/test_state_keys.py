@@ -97,7 +97,7 @@ def test_a_budget_is_dead_where_it_will_be_refilled_first() -> None:
     assert "spent.reviews" not in live(LOOP, "human")
 
 
-def test_a_variable_that_nobody_compares_is_read_only_by_itself() -> None:
+def test_a_variable_that_no_guard_compares_is_not_live() -> None:
     assert "round" in live(LOOP, "human")
     assert "noise" not in live(LOOP, "work")
 
@@ -113,7 +113,7 @@ def test_numbers_and_names_that_guards_know() -> None:
     assert found.last_exits == {"plan": frozenset({"Plan"})}
 
 
-def test_an_exit_that_guards_compare_with_another_is_told_from_all() -> None:
+def test_all_exits_of_a_step_matter_if_a_guard_compares_it_with_another() -> None:
     rows = (Route(to="@end:Done", when="last.plan == last.work"), Route(to="plan"))
     table = graph({"plan": agent({"Ready": to("work")}), "work": agent({"Ready": rows})})
     assert relevance(protocol(table), table).last_exits == {}

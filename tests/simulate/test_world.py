@@ -65,7 +65,7 @@ def test_a_changed_command_is_noticed() -> None:
     assert len(ledger.differences(state)) == 1
 
 
-def test_an_answer_to_something_else_strikes_nothing() -> None:
+def test_an_unrelated_event_settles_no_command() -> None:
     run = Scenario(WORK_AND_REVIEW).claims("Ready")
     ledger = account(run)
     ledger.enter(run.log[1], ())
@@ -75,7 +75,7 @@ def test_an_answer_to_something_else_strikes_nothing() -> None:
 # The shortest way to an end.
 
 
-def test_a_good_end_is_worth_a_detour() -> None:
+def test_the_best_exits_are_nearest_to_the_wanted_end() -> None:
     nearest = Nearest(WORK_AND_REVIEW)
     assert nearest.best("main", "work", ("Ready", "Retry", "Stuck"), good=True) == ["Ready", "Stuck"]
     nearest = Nearest(load("v3"))
@@ -99,14 +99,14 @@ def some(field: Field, protocol: str = "dptr", modest: bool = False, odd: bool =
     return [values.of("x", field) for _ in range(300)]
 
 
-def test_scalars() -> None:
+def test_scalar_fields_take_their_possible_values() -> None:
     assert set(some(Field(type="A | B", route="value"))) == {"A", "B"}
     assert set(some(Field(type="bool?", route="value"))) == {None, True, False}
     assert set(some(Field(type="int", route="value"))) == {0, 1, 2, 3}
     assert set(some(Field(type="text", route="value"))) == {"one", "two"}
 
 
-def test_of_a_list_or_a_record_routing_sees_the_length_or_that_it_is_there() -> None:
+def test_routing_sees_the_length_of_a_list_and_the_presence_of_a_record() -> None:
     assert set(some(Field(type="[text]", route="value"))) == {0, 1, 2, 3}
     assert set(some(Field(type="Batch?", route="value"))) == {None, True}
 
@@ -120,7 +120,7 @@ def test_items_nest_and_have_keys() -> None:
     assert {"a/b", "", "k0"} <= {item.key for item in items}
 
 
-def test_items_refer_to_each_other_and_sometimes_to_nobody() -> None:
+def test_items_refer_to_each_other_and_sometimes_to_unknown_items() -> None:
     lists = [value for value in some(Field(type="[Story]", route="items"), "waterfall") if isinstance(value, tuple)]
     stories = [item for stories in lists for item in stories if isinstance(item, Item)]
     blocked = [story.fields["blocked_by"] for story in stories]
@@ -134,7 +134,7 @@ def test_a_modest_source_makes_one_child_at_most() -> None:
 
 
 @pytest.mark.parametrize("name", ["v3", "fractal", "dptr", "riper", "waterfall"])
-def test_a_run_is_given_what_treadle_would_take(name: str) -> None:
+def test_simulated_inputs_are_sound(name: str) -> None:
     protocol = load(name)
     graph = protocol.graphs[protocol.root]
     values = Values(protocol, Random(5))
@@ -159,7 +159,7 @@ def as_list(value: Routed) -> list[Item | str]:
     return list(value) if isinstance(value, tuple) else []
 
 
-def test_nothing_odd_is_made_unless_it_is_asked_for() -> None:
+def test_odd_values_are_made_only_on_request() -> None:
     lists = [
         value
         for value in some(Field(type="[Story]", route="items"), "waterfall", odd=False)
@@ -197,6 +197,6 @@ def test_the_field_that_refines_the_key_says_the_same_as_the_key() -> None:
     assert (claim.key, claim.fields) == ("Stuck.Loop", {"variant": "Loop"})
 
 
-def test_what_checks_compute_is_said_by_them_or_by_an_effect() -> None:
+def test_computed_fields_come_from_the_checks_or_from_an_effect() -> None:
     assert derivation(TABLE, "Stuck.Loop", seven) == {"passed": 7}
     assert envelope(TABLE, "Stuck.Loop", seven, derived=False).fields == {"variant": "Loop", "passed": 7}

@@ -122,7 +122,7 @@ CHANGES: dict[str, tuple[Callable[[Store], None], str]] = {
 
 
 @pytest.mark.parametrize("what", CHANGES)
-def test_whatever_was_changed_is_found(what: str, tmp_path: Path) -> None:
+def test_every_change_is_detected(what: str, tmp_path: Path) -> None:
     change, said = CHANGES[what]
     store = recorded(tmp_path)
     change(store)
@@ -151,11 +151,11 @@ EVENTS: list[tuple[Event, set[str]]] = [
 
 
 @pytest.mark.parametrize(("event", "refs"), EVENTS)
-def test_an_event_needs_what_it_refers_to_and_nothing_that_only_looks_so(event: Event, refs: set[str]) -> None:
+def test_an_event_needs_only_its_real_references(event: Event, refs: set[str]) -> None:
     assert set(needed_payloads(event)) == refs
     assert refs <= mentioned_references(encode_event(event))
 
 
-def test_whatever_looks_like_a_reference_is_mentioned() -> None:
+def test_every_text_like_a_reference_is_mentioned() -> None:
     assert mentioned_references(f'{{"said": "see {A} and {B}x"}}'.encode()) == {A, B}
     assert mentioned_references(b"sha256:abc") == set()

@@ -74,7 +74,7 @@ def test_an_unfinished_run_is_never_touched(store: Store) -> None:
     store.close()
 
 
-def test_what_another_run_needs_is_kept_however_deep_it_lies(store: Store) -> None:
+def test_payloads_that_another_run_needs_are_kept_at_any_depth(store: Store) -> None:
     shared = add(store, "old", payload="shared")
     assert add(store, "young", payload="shared", ends=False) == shared
     lonely = add(store, "lone", payload="lonely")
@@ -87,7 +87,7 @@ def test_what_another_run_needs_is_kept_however_deep_it_lies(store: Store) -> No
     store.close()
 
 
-def test_looking_changes_nothing(store: Store) -> None:
+def test_a_dry_cleaning_removes_no_run(store: Store) -> None:
     add(store, "old", payload="x")
     dry = store.clean(["old"], dry=True)
     assert store.audit("old").events == 3
@@ -95,7 +95,7 @@ def test_looking_changes_nothing(store: Store) -> None:
     store.close()
 
 
-def test_while_somebody_drives_payloads_are_kept(store: Store) -> None:
+def test_payloads_are_kept_while_a_run_is_driven(store: Store) -> None:
     add(store, "old", payload="x")
     add(store, "young", ends=False)
     asyncio.run(store.claim("young", NOW))
@@ -106,14 +106,14 @@ def test_while_somebody_drives_payloads_are_kept(store: Store) -> None:
 
 
 @pytest.mark.parametrize("host", ["", "elsewhere"])
-def test_a_run_that_somebody_still_holds_is_not_touched(host: str, store: Store) -> None:
+def test_a_run_with_an_owner_is_not_removed(host: str, store: Store) -> None:
     add(store, "old")
     sql(store.path, "UPDATE runs SET owner = ?", str(this_process()._replace(host=host or this_process().host)))
     assert store.clean(["old"]).runs == ()
     store.close()
 
 
-def test_damage_stops_it_before_anything_is_gone(store: Store) -> None:
+def test_damage_stops_the_cleaning_before_a_run_is_removed(store: Store) -> None:
     add(store, "old")
     add(store, "young", ends=False)
     sql(store.path, "UPDATE snapshots SET state = ? WHERE run = 'young'", zlib.compress(b"{}"))
@@ -123,7 +123,7 @@ def test_damage_stops_it_before_anything_is_gone(store: Store) -> None:
     store.close()
 
 
-def test_readers_are_not_in_the_way(store: Store) -> None:
+def test_a_reader_does_not_block_cleaning(store: Store) -> None:
     add(store, "old")
     reader = sqlite3.connect(store.path)
     reader.execute("BEGIN")

@@ -36,7 +36,7 @@ MEANINGS = [
 
 
 @pytest.mark.parametrize(("code", "said", "retryable"), MEANINGS)
-def test_every_failure_says_where_and_what_to_do(code: int, said: str, retryable: bool) -> None:
+def test_every_failure_names_the_store_and_a_repair(code: int, said: str, retryable: bool) -> None:
     error = sqlite3.OperationalError("oops")
     error.sqlite_errorcode = code
     told = explain_failure(Path("a/store.db"), error)
@@ -44,7 +44,7 @@ def test_every_failure_says_where_and_what_to_do(code: int, said: str, retryable
     assert told.retryable is retryable
 
 
-def test_what_is_no_failure_of_sqlite_passes() -> None:
+def test_other_errors_pass_through() -> None:
     with pytest.raises(KeyError), explaining_failures(Path("x")):
         raise KeyError
 
@@ -56,13 +56,13 @@ def test_a_store_that_is_not_there_is_not_made(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_odd_names_are_just_names(tmp_path: Path) -> None:
+def test_a_store_path_may_contain_url_characters(tmp_path: Path) -> None:
     path = tmp_path / "a?mode=ro&b#c %41.db"
     connect(path, create=True).close()
     assert path.exists()
 
 
-def test_a_transaction_is_all_or_nothing(tmp_path: Path) -> None:
+def test_a_broken_transaction_is_rolled_back(tmp_path: Path) -> None:
     db = connect(tmp_path / "x.db", create=True)
     db.execute("CREATE TABLE t (n)")
     with pytest.raises(sqlite3.OperationalError, match="no such table"), transaction(db):
@@ -78,7 +78,7 @@ def _insert_and_break(db: sqlite3.Connection) -> None:
     db.execute("INSERT INTO nowhere VALUES (1)")
 
 
-def test_a_glance_sees_one_moment(tmp_path: Path) -> None:
+def test_reads_inside_a_glance_see_one_snapshot(tmp_path: Path) -> None:
     db = connect(tmp_path / "x.db", create=True)
     db.execute("CREATE TABLE t (n)")
     reader = connect(tmp_path / "x.db", reading=True)
@@ -153,7 +153,7 @@ def test_a_new_store_has_the_newest_shape(tmp_path: Path) -> None:
     db.close()
 
 
-def test_a_migration_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_migration_leaves_no_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("treadle.store.connection.MIGRATIONS", ("CREATE TABLE a (b); CREATE TABLE a (b)",))
     db = sqlite3.connect(tmp_path / "store.db", isolation_level=None)
     with pytest.raises(sqlite3.OperationalError, match="already exists"):
@@ -163,7 +163,7 @@ def test_a_migration_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pyte
     db.close()
 
 
-def test_opening_again_changes_nothing(tmp_path: Path) -> None:
+def test_opening_again_does_not_change_the_file(tmp_path: Path) -> None:
     Store(tmp_path / "store.db", create=True).close()
     before = (tmp_path / "store.db").read_bytes()
     Store(tmp_path / "store.db", create=True).close()

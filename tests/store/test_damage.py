@@ -129,7 +129,7 @@ ROWS = {
 
 
 @pytest.mark.parametrize("what", ROWS)
-def test_a_changed_row_is_found_by_everybody_who_needs_it(what: str, path: Path) -> None:
+def test_a_changed_row_is_refused_by_every_reader(what: str, path: Path) -> None:
     statement, said = ROWS[what]
     change(path, statement)
     before, held = path.read_bytes(), contents(path)
@@ -140,7 +140,7 @@ def test_a_changed_row_is_found_by_everybody_who_needs_it(what: str, path: Path)
     assert contents(path) == held
 
 
-def test_a_lost_end_of_the_log_is_found(path: Path) -> None:
+def test_a_truncated_log_is_refused(path: Path) -> None:
     change(path, "DELETE FROM events WHERE seq = 11")
     for command in (["status", "r"], ["log", "r"], ["cost", "r"], ["abort", "r"]):
         refuses(command, "11 events were recorded, 10 are in the store")
@@ -163,7 +163,7 @@ PAYLOADS = {
 
 
 @pytest.mark.parametrize("statement", PAYLOADS)
-def test_a_payload_is_never_shown_as_what_it_is_not(statement: str, path: Path) -> None:
+def test_a_changed_payload_is_never_shown(statement: str, path: Path) -> None:
     change(path, statement)
     before = path.read_bytes()
     for command in (["show", "r", "scaffold#1.1"], ["replay", "r"]):
@@ -192,7 +192,7 @@ def test_no_flipped_byte_is_a_bug(seed: int, path: Path) -> None:
             store.close()
 
 
-def test_a_torn_journal_gives_an_earlier_moment_and_never_half_of_one(tmp_path: Path) -> None:
+def test_a_torn_journal_gives_an_earlier_state_and_never_half_a_turn(tmp_path: Path) -> None:
     store = store_with_run(tmp_path)
     begin(store, extra=tuple(says(f"root:work#1.{n}", "Retry", n) for n in (1, 2)))
     journal = (tmp_path / "store.db-wal").read_bytes()
@@ -223,7 +223,7 @@ def _standing(path: Path) -> int:
         store.close()
 
 
-def test_a_full_store_keeps_what_it_has(path: Path) -> None:
+def test_a_full_store_keeps_its_contents(path: Path) -> None:
     store = Store(path)
     pages = store._db.execute("PRAGMA page_count").fetchone()[0]
     store._db.execute(f"PRAGMA max_page_count = {pages}")
@@ -264,7 +264,7 @@ def mounted(root: Path, size: str, script: str) -> "subprocess.CompletedProcess[
 
 @mounting
 @pytest.mark.usefixtures("path")
-def test_a_full_disk_stores_nothing_and_says_so(tmp_path: Path) -> None:
+def test_a_full_disk_is_refused_and_the_store_stays(tmp_path: Path) -> None:
     script = (
         "head -c 10000000 /dev/zero > filler 2>/dev/null || true; truncate -s -120000 filler; "
         "sha256sum .treadle/local/store.db; "
@@ -296,7 +296,7 @@ def test_a_disk_that_cannot_be_written_is_read_and_never_written(tmp_path: Path)
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anything")
 @pytest.mark.parametrize("what", ["file", "folder"])
-def test_without_permission_one_is_told_so(what: str, path: Path) -> None:
+def test_a_store_without_write_permission_is_refused(what: str, path: Path) -> None:
     locked = path if what == "file" else path.parent
     before, mode = path.read_bytes(), locked.stat().st_mode
     locked.chmod(mode & ~0o222)

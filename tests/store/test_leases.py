@@ -40,7 +40,7 @@ def held_by(db: sqlite3.Connection, owner: object, until: int = NOW + 1) -> None
     db.execute("UPDATE runs SET owner = ?, epoch = 7, lease_until = ?", (str(owner), until))
 
 
-def test_a_free_run_is_anybodys(db: sqlite3.Connection) -> None:
+def test_a_free_run_can_be_claimed(db: sqlite3.Connection) -> None:
     assert claim_lease(db, "r", NOW, NOW + 60) == Lease("r", 1)
     assert db.execute("SELECT owner, epoch, lease_until FROM runs").fetchone() == (str(this_process()), 1, NOW + 60)
 
@@ -77,7 +77,7 @@ def test_an_older_lease_can_neither_renew_nor_release(db: sqlite3.Connection) ->
     assert db.execute("SELECT owner, lease_until FROM runs").fetchone() == ("", 0)
 
 
-def test_there_must_be_such_a_run(db: sqlite3.Connection) -> None:
+def test_a_lease_of_an_unknown_run_is_refused(db: sqlite3.Connection) -> None:
     with pytest.raises(PortError) as failure:
         claim_lease(db, "x", NOW, NOW)
     assert failure.value.code == "run.unknown"
@@ -102,7 +102,7 @@ def owner_of(pid: int) -> Owner:
     return this_process()._replace(pid=pid, start=fields[19])
 
 
-def test_this_process_is_alive_and_survives_being_written_down() -> None:
+def test_this_process_is_alive_and_its_text_parses_back() -> None:
     assert is_alive(this_process()) is True
     assert parse_owner(str(this_process())) == this_process()
 
@@ -126,10 +126,10 @@ def test_a_recycled_or_missing_process_is_dead(changes: dict[str, object]) -> No
     assert is_alive(this_process()._replace(**changes)) is False  # type: ignore[arg-type]
 
 
-def test_of_another_machine_nothing_is_known() -> None:
+def test_the_owner_on_another_machine_is_neither_alive_nor_dead() -> None:
     assert is_alive(this_process()._replace(host="elsewhere")) is None
 
 
 @pytest.mark.parametrize("text", ["", "a|b|c", "a|b|x|d", "a|b|-1|d", "a|b|1|d|e"])
-def test_what_is_no_owner_is_nobody(text: str) -> None:
+def test_a_malformed_owner_is_none(text: str) -> None:
     assert parse_owner(text) is None

@@ -40,7 +40,7 @@ def put(db: sqlite3.Connection, value: Json) -> str:
 
 @given(VALUES)
 @settings(max_examples=80)
-def test_what_is_put_comes_back(value: Json) -> None:
+def test_a_stored_value_reads_back(value: Json) -> None:
     db = sqlite3.connect(":memory:", isolation_level=None)
     migrate(db)
     ref = put(db, value)
@@ -108,7 +108,7 @@ def test_damage_is_not_handed_out(what: str, db: sqlite3.Connection) -> None:
         read(db, ref)
 
 
-def test_what_is_missing_is_named(db: sqlite3.Connection) -> None:
+def test_a_missing_payload_is_named(db: sqlite3.Connection) -> None:
     with pytest.raises(PortError, match="sha256:00") as failure:
         read(db, "sha256:00")
     assert failure.value.code == "store.incomplete"

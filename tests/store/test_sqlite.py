@@ -63,7 +63,7 @@ def test_a_project_has_one_key_and_no_other_project_has_it(tmp_path: Path) -> No
     assert Store(tmp_path / "store.db").key() == key != Store(tmp_path / "other" / "store.db", create=True).key()
 
 
-def test_the_outbox_has_what_is_open_and_nothing_else(tmp_path: Path) -> None:
+def test_the_outbox_has_only_open_commands(tmp_path: Path) -> None:
     store = store_with_run(tmp_path)
     begin(store, extra=(says(WORK, "Retry", 1),))
     assert list(store.unfinished("r1")) == ["root:work#1.2"]
@@ -77,7 +77,7 @@ def test_timers_follow_the_state(tmp_path: Path) -> None:
     db.close()
 
 
-def test_a_snapshot_shortens_the_way(tmp_path: Path) -> None:
+def test_loading_starts_from_the_last_snapshot(tmp_path: Path) -> None:
     store = store_with_run(tmp_path)
     rows, state = entries(State(), [start(), says(WORK, "Retry", 1)])
     asyncio.run(_append(store, LogBatch(entries=rows, state=state, snapshot=True)))
@@ -87,7 +87,7 @@ def test_a_snapshot_shortens_the_way(tmp_path: Path) -> None:
     assert (history.state, history.since_snapshot, history.chain) == (state, 1, more[-1].chain)
 
 
-def test_an_older_lease_writes_nothing(tmp_path: Path) -> None:
+def test_an_older_lease_cannot_append(tmp_path: Path) -> None:
     store = store_with_run(tmp_path)
     rows, state = entries(State(), [start()])
 
@@ -143,7 +143,7 @@ def test_a_payload_of_a_refused_turn_is_not_lost(tmp_path: Path) -> None:
     assert Store(tmp_path / "store.db").payloads.get(ref) == {"a": 1}
 
 
-def test_what_is_posted_twice_is_there_once(tmp_path: Path) -> None:
+def test_an_event_posted_twice_is_stored_once(tmp_path: Path) -> None:
     store = store_with_run(tmp_path)
     signal = Signalled(id="s1", ts=NOW, inst="root", name="pause")
     store.post("r1", signal)
@@ -158,7 +158,7 @@ def test_strays_are_kept_in_order(tmp_path: Path) -> None:
     assert store.strays("r1") == strays
 
 
-def test_a_name_is_taken_once(tmp_path: Path) -> None:
+def test_a_name_is_used_once(tmp_path: Path) -> None:
     store = store_with_run(tmp_path)
     with pytest.raises(TreadleError) as failure:
         store.create(record(), PROTOCOL, start())
@@ -202,7 +202,7 @@ def used(at: int, usage: Usage) -> Exited:
     return msgspec.structs.replace(says(WORK, "Ready", at), usage=usage)
 
 
-def test_only_what_was_used_since_then_counts_whatever_has_used_it(tmp_path: Path) -> None:
+def test_usage_is_summed_over_all_runs_since_a_time(tmp_path: Path) -> None:
     store = store_with_run(tmp_path)
     begin(store, extra=(Unavailable(id="out", ts=NOW - 9, act=WORK, why="rate", usage=Usage(1, 2, 0.5, 1, 3)),))
     store.create(record("r2"), PROTOCOL, start("r2"))
@@ -230,7 +230,7 @@ LOG: list[Event] = [
 ]
 
 
-def test_the_rows_of_a_log_leave_in_outbox_and_timers_what_the_state_wants() -> None:
+def test_replayed_rows_leave_the_outbox_and_timers_of_the_state() -> None:
     state, outbox, timers = State(), set[str](), dict[str, int]()
     for event in LOG:
         state, commands = reduce(PROTOCOL, state, event)
@@ -262,12 +262,12 @@ KEPT: list[tuple[Command, bool]] = [
 
 
 @pytest.mark.parametrize(("command", "is_kept"), KEPT, ids=[type(command).__name__ for command, _ in KEPT])
-def test_which_commands_are_worth_repeating(command: Command, is_kept: bool) -> None:
+def test_only_repeatable_commands_enter_the_outbox(command: Command, is_kept: bool) -> None:
     row = make_entry(GENESIS, State(seq=1), start(), (command,))
     assert row.opened == (((outbox_key(command), msgspec.json.encode(command)),) if is_kept else ())
 
 
-def test_a_cancellation_does_not_take_the_place_of_what_it_cancels() -> None:
+def test_a_cancellation_has_its_own_key_in_the_outbox() -> None:
     assert outbox_key(Cancel(id="a", why="ended")) == "a!cancel"
     assert outbox_key(Nudge(id="a", count=1)) == "a"
 
@@ -321,13 +321,13 @@ def together(writer: Writer, jobs: list[Job[int]]) -> list[int | BaseException]:
     return asyncio.run(all_())
 
 
-def test_what_waits_together_is_committed_together(writer: Writer, path: Path) -> None:
+def test_waiting_jobs_share_a_commit(writer: Writer, path: Path) -> None:
     assert together(writer, [insert(n) for n in range(20)]) == list(range(20))
     assert numbers(path) == list(range(20))
     assert writer.commits <= 2
 
 
-def test_a_job_that_breaks_takes_nobody_with_it(writer: Writer, path: Path) -> None:
+def test_a_broken_job_fails_alone(writer: Writer, path: Path) -> None:
     def breaks(db: sqlite3.Connection) -> int:
         db.execute("INSERT INTO t VALUES (99)")
         db.execute("INSERT INTO nowhere VALUES (1)")
@@ -339,7 +339,7 @@ def test_a_job_that_breaks_takes_nobody_with_it(writer: Writer, path: Path) -> N
     assert "no such table: nowhere" in str(broken)
 
 
-def test_a_job_that_refuses_takes_nobody_with_it(writer: Writer, path: Path) -> None:
+def test_a_refusing_job_fails_alone(writer: Writer, path: Path) -> None:
     def refuses(_: sqlite3.Connection) -> int:
         raise TreadleError("no")
 
@@ -347,7 +347,7 @@ def test_a_job_that_refuses_takes_nobody_with_it(writer: Writer, path: Path) -> 
     assert (one, str(refused), two, numbers(path)) == (1, "no", 2, [1, 2])
 
 
-def test_a_job_that_is_no_longer_awaited_is_done_all_the_same(writer: Writer, path: Path) -> None:
+def test_a_cancelled_job_is_still_committed(writer: Writer, path: Path) -> None:
     async def gives_up() -> None:
         task = asyncio.ensure_future(writer.run(insert(1)))
         await asyncio.sleep(0)
@@ -358,7 +358,7 @@ def test_a_job_that_is_no_longer_awaited_is_done_all_the_same(writer: Writer, pa
     assert numbers(path) == [1, 2]
 
 
-def test_closing_finishes_what_was_handed_in(path: Path) -> None:
+def test_closing_finishes_the_queued_jobs(path: Path) -> None:
     writer = Writer(lambda: connect(path), lambda error: explain_failure(path, error))
 
     async def hand_in() -> None:

@@ -145,7 +145,7 @@ def test_a_sentence_means_one_thing(message: str, stands: RunFacts, commands: Co
         ("others OK", "As suggested: 20 seconds"),
     ],
 )
-def test_an_approval_settles_what_was_open(message: str, note: str) -> None:
+def test_an_approval_settles_the_open_questions(message: str, note: str) -> None:
     settled = f"Answers to the open questions:\n- How long may the gateway take? {note}"
     assert orders(message, facts(REVIEW)) == answer(REVIEW, "approve", settled)
 
@@ -187,7 +187,7 @@ def test_a_sentence_with_two_readings_or_none_is_refused(
     assert (refused.value.code, refused.value.instead) == (code, instead)
 
 
-def test_words_that_answer_nothing_are_refused_with_all_that_can_be_said() -> None:
+def test_words_without_a_question_are_refused_with_the_phrases() -> None:
     with pytest.raises(UnclearSentence) as refused:
         orders("30 seconds, others OK", facts())
     assert refused.value.code == "say.unclear"
@@ -229,7 +229,7 @@ def test_the_only_open_question_takes_the_answer(text: str, answers: dict[int, s
         ("the gateway has 30 seconds, no mail, others OK", {0: "the gateway has 30 seconds", 2: "no mail"}, True),
     ],
 )
-def test_numbers_or_words_place_answers(text: str, answers: dict[int, str], others_ok: bool) -> None:
+def test_numbers_or_words_match_answers_to_questions(text: str, answers: dict[int, str], others_ok: bool) -> None:
     assert match_clarifications(text, MANY) == ClarifiedAnswer(answers=answers, others_ok=others_ok)
 
 

@@ -97,7 +97,7 @@ def test_every_phrase_stands_for_its_action(phrase: str) -> None:
         ("x" * (LONGEST + 1), "say.unclear", "4,000"),
     ],
 )
-def test_an_unclear_sentence_is_refused_with_what_to_say_instead(message: str, code: str, names: str) -> None:
+def test_an_unclear_sentence_is_refused_with_alternatives(message: str, code: str, names: str) -> None:
     with pytest.raises(UnclearSentence) as refused:
         parse_sentence(message, PROJECTS, TARGETS)
     assert refused.value.code == code

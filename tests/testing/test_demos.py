@@ -24,7 +24,7 @@ def test_a_demo_is_a_folder_that_can_be_read(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", demos())
-def test_a_demo_speaks_the_words_of_its_protocol(name: str) -> None:
+def test_a_demo_uses_only_steps_and_exits_of_its_protocol(name: str) -> None:
     assert treadle("spec", "check", str(DEMOS / name / SPEC), "--protocol", name).code == 0
     settings = (DEMOS / name / "repository/treadle.toml").read_text().replace("{python}", '""')
     assert tomllib.loads(settings)["protocol"]["default"] == name
@@ -37,14 +37,14 @@ def test_a_demo_speaks_the_words_of_its_protocol(name: str) -> None:
         assert said <= exits, f"the rule in line {rule.line}"
 
 
-def test_another_repository_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_laying_out_a_demo_ignores_git_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIT_DIR", str(tmp_path / "other"))
     lay_out("v3", tmp_path / "new", "python")
     assert (tmp_path / "new" / ".git").is_dir()
     assert not (tmp_path / "other").exists()
 
 
-def test_a_beat_has_what_happens_where_agents_are_kept_in() -> None:
+def test_a_beat_has_another_caption_for_boxed_agents() -> None:
     beat = Beat("a cheat is found", "Found.", kept_in=Beat("*fails*", "Kept in."))
     found = [beat.fitting(text) for text in ("a cheat is found", "a test fails", "all is well")]
     assert [one.say if one else "" for one in found] == ["Found.", "Kept in.", ""]

@@ -100,7 +100,7 @@ TURN: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("offered", [CLAUDE, CODEX, GEMINI, OPENCODE], ids=["claude", "codex", "gemini", "opencode"])
-def test_every_client_does_what_the_scripted_agent_would(offered: tuple[str, ...], tmp_path: Path) -> None:
+def test_every_client_acts_like_the_scripted_agent(offered: tuple[str, ...], tmp_path: Path) -> None:
     stage = Stage(tmp_path, TURN)
     here, there = stage.work(), stage.work(run="run-2", prompt="Another prompt.")
     assert stage.play(here.lane, here.prompt, offered=offered) == "Done."
@@ -150,7 +150,7 @@ def test_turns_come_by_attempt_and_the_prompt_tells_which_activity_it_is(tmp_pat
     assert stage.answer("Do it.", "Do it.\nIt was refused.").text == "second\nDone."
 
 
-def test_a_prompt_of_another_run_is_known_and_one_of_nobody_is_told_so(tmp_path: Path) -> None:
+def test_a_prompt_is_matched_to_its_run_or_refused(tmp_path: Path) -> None:
     stage = Stage(tmp_path, {"say": "in {run}"})
     assert "the parts of parts.yaml" in stage.answer("Do it.").text
     stage.work("Do it.", run="run-1")
@@ -160,7 +160,7 @@ def test_a_prompt_of_another_run_is_known_and_one_of_nobody_is_told_so(tmp_path:
     assert stage.answer("Do something else.").text.startswith("model server: the prompt has no marker")
 
 
-def test_who_is_reminded_only_answers(tmp_path: Path) -> None:
+def test_a_reminded_agent_only_answers(tmp_path: Path) -> None:
     stage = Stage(tmp_path, TURN)
     work = stage.work()
     (call,) = stage.answer(work.prompt, f"An answer is missing.\n{REMINDER}").calls
@@ -184,7 +184,7 @@ def test_a_service_is_out_as_often_as_the_script_says(why: str, status: int, tmp
 
 
 @pytest.mark.parametrize(("how", "played"), [("hang", "hang"), ("crash", "cut")])
-def test_a_turn_that_misbehaves_comes_to_no_answer(how: str, played: str, tmp_path: Path) -> None:
+def test_a_misbehaving_turn_gives_no_answer(how: str, played: str, tmp_path: Path) -> None:
     stage = Stage(tmp_path, {"run": [["true"]], "misbehave": how, "exit": {"type": "Ok"}})
     work = stage.work()
     assert [call.arguments for call in stage.answer(work.prompt).calls] == [{"command": "true"}]
@@ -199,7 +199,7 @@ def test_a_turn_that_misbehaves_comes_to_no_answer(how: str, played: str, tmp_pa
         ({"say": "x"}, {"step": "impl"}, "parts.yaml has no turn for root:tests#1.1, role 'tdd'"),
     ],
 )
-def test_a_part_that_cannot_be_played_is_told_as_the_models_text(
+def test_a_part_that_cannot_be_played_is_reported_as_the_models_text(
     turn: dict[str, Any], rule: dict[str, Any], said: str, tmp_path: Path
 ) -> None:
     stage = Stage(tmp_path, turn, rule=rule)
@@ -218,7 +218,7 @@ def test_delays_and_tokens_are_the_scripts(tmp_path: Path) -> None:
         assert later.usage == Tokens(tokens_in=0, tokens_out=0), "nothing is added to them"
 
 
-def test_what_a_script_does_not_say_is_counted(tmp_path: Path) -> None:
+def test_tokens_are_counted_where_the_script_has_no_usage(tmp_path: Path) -> None:
     stage = Stage(tmp_path, {"exit": {"type": "Written"}})
     prompt = stage.work().prompt
     first, second = stage.answer(prompt).usage, stage.answer(prompt, turn=1).usage
@@ -226,7 +226,7 @@ def test_what_a_script_does_not_say_is_counted(tmp_path: Path) -> None:
     assert second.cache_read == first.tokens_in, "what was sent before"
 
 
-def test_what_a_script_says_may_be_counted_all_the_same(tmp_path: Path) -> None:
+def test_tokens_may_be_counted_despite_the_scripts_usage(tmp_path: Path) -> None:
     stage = Stage(tmp_path, {"usage": {"tokens_in": 7, "tokens_out": 2}, "exit": {"type": "Written"}})
     prompt = stage.work().prompt
     stage.player = Player(PlayedAgents(stage.script, stage.runs, is_counted=True))

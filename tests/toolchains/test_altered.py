@@ -34,14 +34,14 @@ class Nothing:
     pass
 
 
-def test_what_lies_in_slots_and_dictionaries_is_found_without_a_question() -> None:
+def test_state_reads_slots_and_dictionaries_without_calling_the_object() -> None:
     assert state(Both("pen", 120)) == {"name": "pen", "cents": 120}
     assert state(Nothing()) == state(3) == {}
     assert shown(Both("pen", 120)) == "Both(name='pen', cents=120)"
 
 
 @pytest.mark.parametrize("value", [Slotted("a"), Both("a", 1), Held([1]), Held(None), Held(Nothing()), Held(True)])
-def test_a_copy_holds_something_else_by_every_name(value: object) -> None:
+def test_a_copy_differs_in_every_attribute(value: object) -> None:
     draw, holds = random.Random(1), state(value)
     for number in range(12):
         twin = altered(value, draw, number)
@@ -52,7 +52,7 @@ def test_a_copy_holds_something_else_by_every_name(value: object) -> None:
 
 
 @pytest.mark.parametrize("value", [Nothing(), 3, "text", ValueError("a"), [1]], ids=lambda value: type(value).__name__)
-def test_what_holds_nothing_or_is_no_plain_object_has_no_copy(value: object) -> None:
+def test_an_empty_or_built_in_object_has_no_copy(value: object) -> None:
     assert altered(value, random.Random(1), 0) is None
 
 
@@ -70,7 +70,7 @@ def test_what_holds_nothing_or_is_no_plain_object_has_no_copy(value: object) -> 
         (Nothing(), Held(1), True),
     ],
 )
-def test_what_two_values_hold_is_compared(one: object, other: object, do_differ: bool) -> None:
+def test_two_objects_are_compared_by_their_state(one: object, other: object, do_differ: bool) -> None:
     assert differ(one, other) is differ(other, one) is do_differ
 
 
@@ -79,27 +79,27 @@ def test_what_two_values_hold_is_compared(one: object, other: object, do_differ:
     [0, 1, -1, 2365, 1.5, 2j, "", "a", "Total: 12", b"ab", [1, 2], ("x", True, 3), {"a": 1}],
     ids=repr,
 )
-def test_they_are_of_the_same_kind_and_never_equal(value: object) -> None:
+def test_near_values_have_the_same_kind_and_are_never_equal(value: object) -> None:
     for seed in range(20):
         found = near(value, random.Random(seed))
         assert all(type(one) is type(value) and one != value for one in found)
         assert found or isinstance(value, tuple)  # of what is true there is only one other
 
 
-def test_of_numbers_one_is_beyond_any_tolerance_and_the_others_are_close() -> None:
+def test_near_numbers_are_close_and_one_is_far() -> None:
     found = near(2365, random.Random(1))
     assert found[:3] == [2366, 2364, 4730]
     assert 23_650 < found[3] < 23_750
 
 
-def test_of_a_text_one_sign_is_another_or_all_are() -> None:
+def test_near_texts_differ_in_one_sign_or_in_all() -> None:
     *single, every = near("Total: 12", random.Random(1))
     assert [sum(a != b for a, b in zip(one, "Total: 12", strict=True)) for one in single] == [1, 1, 1]
     assert all(a.lower() != b.lower() for a, b in zip(every, "Total: 12", strict=True))
 
 
 @pytest.mark.parametrize("ignored", ["major", "minor", "build"])
-def test_a_comparison_that_ignores_one_part_does_not_take_all(ignored: str) -> None:
+def test_near_values_do_not_all_differ_in_the_same_part(ignored: str) -> None:
     version = {"major": 1, "minor": 2, "build": "b.1"}
     for seed in range(50):
         others = near(version, random.Random(seed))
@@ -107,5 +107,5 @@ def test_a_comparison_that_ignores_one_part_does_not_take_all(ignored: str) -> N
 
 
 @pytest.mark.parametrize("value", [True, None, [], {}, float("nan"), float("inf")], ids=repr)
-def test_where_there_are_too_few_there_are_none(value: object) -> None:
+def test_a_value_with_too_few_alternatives_has_no_near_ones(value: object) -> None:
     assert near(value, random.Random(1)) == []

@@ -57,14 +57,14 @@ BENDING = {
 
 
 @pytest.mark.parametrize("name", BENDING)
-def test_what_is_put_back_was_seen_before(tmp_path: Path, name: str) -> None:
+def test_an_exchange_is_seen_even_if_it_is_undone_later(tmp_path: Path, name: str) -> None:
     thing, part, test = BENDING[name]
     ran = run(project(tmp_path, thing=thing, test_it=TESTS), mirrors=0)
     assert verdicts(ran)[f"test_{test}"] == "passed", "the lie works"
     assert [one for one in ran.tampering if one.startswith(f"{part} was exchanged (in test_it.py::test_")]
 
 
-def test_a_failure_that_is_taken_back_by_what_was_raised_is_told(tmp_path: Path) -> None:
+def test_a_failure_that_code_turns_into_a_pass_is_reported(tmp_path: Path) -> None:
     ran = run(project(tmp_path, thing=LATE, test_it=TESTS.partition("def test_c")[0]), mirrors=0)
     assert verdicts(ran) == {"test_a": "passed", "test_b": "passed"}, "the lie works"
     told = [f"test_it.py::test_{name} failed in call and was reported as passed" for name in "ab"]
@@ -115,7 +115,7 @@ def pytest_configure(config): config.pluginmanager.register(Extra())
 """
 
 
-def test_honest_tests_may_exchange_what_is_not_the_runners(tmp_path: Path) -> None:
+def test_honest_tests_may_patch_code_outside_of_the_runner(tmp_path: Path) -> None:
     ran = run(project(tmp_path, thing="def add(a, b): return a + b\n", test_it=HONEST, conftest=PLUGIN), mirrors=0)
     assert (ran.tampering, ran.bent) == ((), ()), ran.output
     assert set(verdicts(ran).values()) == {"passed", "xfailed"}, ran.output

@@ -31,7 +31,9 @@ def settings(**said: object) -> ToolchainSettings:
         ("fractal", {"test": "make test", "collect": "./list", "contract": "./contract"}, ["names"]),
     ],
 )
-def test_what_a_protocol_lacks(protocol: str, said: dict[str, str], needs: list[str]) -> None:
+def test_a_toolchain_lacks_the_needs_of_the_protocols_checks(
+    protocol: str, said: dict[str, str], needs: list[str]
+) -> None:
     assert [one.need for one in find_lacks(load(protocol), settings(**said), has_file=True)] == needs
 
 
@@ -44,7 +46,7 @@ def test_what_a_protocol_lacks(protocol: str, said: dict[str, str], needs: list[
         ("make test", 'set `toolchain.kind` to "pytest", "gotest" or "junit"; for "junit" `toolchain.test` writes'),
     ],
 )
-def test_the_cure_follows_from_the_test_command_and_is_told_once(test: str, cure: str) -> None:
+def test_the_cure_follows_from_the_test_command_and_is_shown_once(test: str, cure: str) -> None:
     found = find_lacks(load("v3"), settings(test=test), has_file=True)
     assert len(cures(found)) == 1
     assert cure in describe_lacks(found)
@@ -52,7 +54,7 @@ def test_the_cure_follows_from_the_test_command_and_is_told_once(test: str, cure
     assert "node.scaffold (contract_exists) asks which tests there are" in describe_lacks(found)
 
 
-def test_init_is_no_cure_where_it_has_been() -> None:
+def test_init_is_advised_only_without_a_settings_file() -> None:
     assert "`treadle init` writes one" in describe_lacks(find_lacks(load("v3"), DEFAULT, has_file=False))
     found = describe_lacks(find_lacks(load("v3"), DEFAULT, has_file=True))
     assert "set `toolchain.test` in treadle.toml; set `toolchain.kind`" in found
@@ -67,7 +69,7 @@ def test_the_commands_that_must_start_are_those_that_checks_run() -> None:
     assert "format" not in commands_of(load("dptr"), every)
 
 
-def test_a_check_that_derives_something_from_tests_needs_them() -> None:
+def test_a_check_that_derives_fields_from_tests_needs_them() -> None:
     derives = {name for name, spec in CHECKS.items() if "tests" in spec.derives}
     assert derives
     assert derives <= {name for name, spec in CHECKS.items() if "test" in spec.needs}

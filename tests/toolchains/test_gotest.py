@@ -48,12 +48,12 @@ def told(name: str, piece: int = 1_000_000) -> GoStream:
     ],
 )
 @pytest.mark.parametrize("piece", [7, 1_000_000])
-def test_streams(name: str, expected: dict[str, tuple[str, str, str]], piece: int) -> None:
+def test_a_recorded_stream_gives_its_verdicts(name: str, expected: dict[str, tuple[str, str, str]], piece: int) -> None:
     found = told(name, piece).tests
     assert {id: (test.verdict, test.phase, test.kind) for id, test in found.items()} == expected
 
 
-def test_where_and_why() -> None:
+def test_a_result_has_file_line_and_message() -> None:
     test = told("mixed").tests["example.com/calc::TestSub/negative"]
     assert (test.file, test.line, test.message) == ("calc_test.go", 17, "calc_test.go:17: Sub(1, 2) = 0, want -1")
     assert told("mixed").tests["example.com/calc::TestAdd"].duration == 0.25
@@ -78,7 +78,7 @@ def test_stream_and_exit_code_are_compared(tmp_path: Path) -> None:
     assert "example.com/quit::TestQuit did not end" in go(tmp_path, "unbuilt.jsonl", 1).problems
 
 
-def test_chosen_tests(tmp_path: Path) -> None:
+def test_only_chosen_tests_run_and_missing_ones_are_named(tmp_path: Path) -> None:
     ran = go(tmp_path, "mixed.jsonl", 1, ids=("example.com/calc::TestSub", "example.com/calc::TestGone"))
     assert ran.command[3:6] == ("-count=1", "-run", "^(TestGone|TestSub)$")
     assert set(ran.tests) == {"example.com/calc::TestSub", "example.com/calc::TestSub/negative"}
@@ -105,7 +105,7 @@ def test_lines_that_are_no_events_are_passed_over() -> None:
     assert list(stream.started) == ["p::T"]
 
 
-def test_go_itself(tmp_path: Path) -> None:
+def test_the_real_go_is_run_and_read(tmp_path: Path) -> None:
     go_ = go_program()
     write(tmp_path, "go.mod", "module example.com/calc\n\ngo 1.20\n")
     body = 'import "testing"\nfunc TestA(t *testing.T) {}\nfunc TestB(t *testing.T) { t.Fatal("no") }\n'
@@ -199,7 +199,7 @@ def verdicts(ran: TestRun) -> dict[str, str]:
     return {id_.rpartition("::")[2]: test.verdict for id_, test in ran.tests.items()}
 
 
-def test_an_honest_run_is_green_and_knows_nothing_of_canaries(tmp_path: Path) -> None:
+def test_an_honest_run_is_green_and_shows_no_canaries(tmp_path: Path) -> None:
     ran = run(tmp_path, HONEST)
     assert ran.is_green, ran
     assert ran.is_witnessed
@@ -233,7 +233,7 @@ def test_chosen_tests_are_watched_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.soak
-def test_what_a_panic_kept_from_running_is_run_again(tmp_path: Path) -> None:
+def test_tests_that_a_panic_skipped_run_again(tmp_path: Path) -> None:
     ran = run(tmp_path, SKELETON, PANICKING)
     kinds = {id_.rpartition("::")[2]: (test.verdict, test.kind) for id_, test in ran.tests.items()}
     assert kinds == {
@@ -273,7 +273,7 @@ def test_a_package_that_chooses_to_run_no_tests_is_left_alone(tmp_path: Path) ->
         ("gotestsum ./...", "gotestsum"),
     ],
 )
-def test_what_leaves_no_room(command: str, word: str) -> None:
+def test_an_option_that_excludes_canaries_is_named(command: str, word: str) -> None:
     assert option_against_canaries(command.split()) == word
 
 
@@ -287,7 +287,7 @@ def test_packages_are_those_that_the_command_names() -> None:
     assert read_packages('{\n\t"Dir": 1\n}\n') == []
 
 
-def test_tests_are_found_where_they_are_written(tmp_path: Path) -> None:
+def test_tests_have_the_file_and_line_of_their_source(tmp_path: Path) -> None:
     lines = ["func TestA(t *testing.T) {", "}", "func Testing() {}", "func FuzzB(f *testing.F) {}", "func Example() {}"]
     write(tmp_path, "a_test.go", "\n".join(["package p", "", *lines, ""]))
     package = GoPackage(str(tmp_path), "m/p", "p", ("a_test.go",))

@@ -151,7 +151,7 @@ class Old(unittest.TestCase):
 '''
 
 
-def test_equality_that_says_nothing_about_what_a_value_holds_is_told(tmp_path: Path) -> None:
+def test_equality_that_ignores_the_value_is_reported(tmp_path: Path) -> None:
     ran = run(project(tmp_path, thing=KINDS, tests__test_it=COMPARED, tests__helping=HELPING), mirrors=1)
     assert set(verdicts(ran).values()) == {"passed"}
     bent = {one.partition(" passes whatever")[0].rpartition("::")[2] for one in ran.bent}
@@ -172,7 +172,7 @@ def test_equality_that_says_nothing_about_what_a_value_holds_is_told(tmp_path: P
     }
 
 
-def test_values_that_hold_nothing_or_the_same_are_left_alone(tmp_path: Path) -> None:
+def test_empty_or_equal_values_are_left_alone(tmp_path: Path) -> None:
     honest = """
 class Nothing:
     def __eq__(self, other): return isinstance(other, Nothing)

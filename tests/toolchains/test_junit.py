@@ -40,7 +40,7 @@ def kinds(report: str) -> dict[str, tuple[str, str]]:
     return {id: (test.verdict, test.kind) for id, test in results_of(read_junit(report.encode())).items()}
 
 
-def test_vitest() -> None:
+def test_a_report_of_vitest_is_read() -> None:
     assert kinds(VITEST) == {
         "src/sum.test.ts::sum > adds": ("passed", ""),
         "src/sum.test.ts::sum > is wrong": ("failed", "assertion"),
@@ -49,7 +49,7 @@ def test_vitest() -> None:
     }
 
 
-def test_surefire() -> None:
+def test_a_report_of_surefire_is_read() -> None:
     assert kinds(SUREFIRE) == {
         "com.example.SumTest::adds": ("passed", ""),
         "com.example.SumTest::isWrong": ("failed", "assertion"),
@@ -58,7 +58,7 @@ def test_surefire() -> None:
     assert results_of(read_junit(SUREFIRE.encode()))["com.example.SumTest::adds"].duration == 1234.5
 
 
-def test_jest() -> None:
+def test_a_report_of_jest_is_read() -> None:
     assert kinds(JEST) == {"src/sum.test.js::sum::adds": ("failed", "assertion")}
 
 
@@ -86,12 +86,12 @@ def test_several_results_with_one_name_are_numbered() -> None:
         (b'<?xml version="1.0" encoding="no-such"?><testsuites/>', "it is not XML"),
     ],
 )
-def test_what_is_no_report(data: bytes, reason: str) -> None:
+def test_a_malformed_report_is_refused(data: bytes, reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         read_junit(data)
 
 
-def test_a_report_may_be_nested_as_deep_as_it_likes() -> None:
+def test_a_deeply_nested_report_is_read() -> None:
     deep = "<testsuite>" * 5_000 + '<testcase name="t"/>' + "</testsuite>" * 5_000
     assert len(read_junit(f"<testsuites>{deep}</testsuites>".encode())) == 1
 
@@ -153,7 +153,7 @@ def test_report_and_exit_code_are_compared(tmp_path: Path) -> None:
     assert not odd.is_green
 
 
-def test_a_command_that_names_no_test_has_the_word(tmp_path: Path) -> None:
+def test_a_run_without_results_shows_the_commands_output(tmp_path: Path) -> None:
     ran = run(tmp_path, sys.executable, "-c", "print('no worker began'); raise SystemExit(1)", "{report}")
     assert ran.problems[0] == "the run left no fresh JUnit file"
     assert ran.problems[1].startswith("the command ended with 1 after ")

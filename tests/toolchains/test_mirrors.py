@@ -44,7 +44,7 @@ def test_last():
 
 
 @pytest.mark.parametrize("name", BENDING)
-def test_a_test_that_passes_whatever_it_expects_is_told(tmp_path: Path, name: str) -> None:
+def test_a_test_that_accepts_any_value_is_reported(tmp_path: Path, name: str) -> None:
     thing, test = BENDING[name]
     ran = run(project(tmp_path, thing=thing, test_it=TESTS))
     assert set(verdicts(ran).values()) == {"passed"}
@@ -52,7 +52,7 @@ def test_a_test_that_passes_whatever_it_expects_is_told(tmp_path: Path, name: st
     assert not ran.is_green
 
 
-def test_honest_tests_and_what_they_share_are_left_alone(tmp_path: Path) -> None:
+def test_honest_tests_with_shared_fixtures_are_left_alone(tmp_path: Path) -> None:
     marked = "\nimport pytest\n@pytest.fixture(scope='session')\ndef base(): return 1\n"
     marked += "@pytest.mark.parametrize('x', [1, 2])\ndef test_more(x, base, tmp_path): assert add(x, base) - x == 1\n"
     ran = run(project(tmp_path, thing="def add(a, b): return a + b\n", test_it=TESTS + marked))
@@ -98,7 +98,7 @@ def test_rows(a, total): assert add(a, 1) == total
 """
 
 
-def test_a_hook_that_swallows_failures_is_told_while_its_test_still_fails(tmp_path: Path) -> None:
+def test_a_hook_that_swallows_failures_is_reported_even_if_its_test_fails(tmp_path: Path) -> None:
     tests = "def test_swallowed(): raise NotImplementedError\ndef test_not(tmp_path): raise NotImplementedError\n"
     ran = run(project(tmp_path, conftest=SWALLOWING, test_it=tests))
     assert verdicts(ran) == {"test_swallowed": "failed", "test_not": "failed"}
@@ -147,7 +147,7 @@ def test_parameters_are_exchanged_like_values_that_are_written_down() -> None:
         ("def inner():\n        return 1\n    assert f() == inner()\n    assert f() == 1", 1),
     ],
 )
-def test_only_what_is_certain_is_derived(body: str, count: int) -> None:
+def test_only_unconditional_comparisons_are_mirrored(body: str, count: int) -> None:
     assert len(find_places(f"def test_it(self):\n    {body}\n", "test_it", 1)) == count
     assert len(find_places(f"@pytest.mark.slow\ndef test_it(self):\n    {body}\n", "test_it", 1)) == count
     assert not find_places(f"@patch('x')\ndef test_it(self):\n    {body}\n", "test_it", 1)
@@ -155,7 +155,7 @@ def test_only_what_is_certain_is_derived(body: str, count: int) -> None:
 
 
 @pytest.mark.parametrize("value", [True, None, 0, 1.5, 2j, "a", b"a", [], (), {}, {1}], ids=repr)
-def test_a_sentinel_is_of_the_same_kind_and_equals_nothing(value: object) -> None:
+def test_a_sentinel_has_the_same_kind_and_another_value(value: object) -> None:
     draw = random.Random(1)
     fresh = [far(value, draw) for _ in range(20)]
     assert all(one != value for one in fresh)

@@ -82,7 +82,7 @@ def run(path: Path, *command: str) -> TestRun:
     return asyncio.run(Junit(command=command, timeout=60.0).test(path))
 
 
-def test_node(tmp_path: Path) -> None:
+def test_the_real_node_is_run_and_read(tmp_path: Path) -> None:
     node, _ = node_tools()
     write(tmp_path, "all.test.mjs", NODE)
     for name, text in OTHERS.items():
@@ -115,7 +115,7 @@ def test_a_run_that_ends_before_its_report(tmp_path: Path) -> None:
     assert "the run left no fresh JUnit file" in ran.problems
 
 
-def test_vitest(tmp_path: Path) -> None:
+def test_the_real_vitest_is_run_and_read(tmp_path: Path) -> None:
     node, folder = node_tools()
     (tmp_path / "node_modules").symlink_to(folder / "node_modules")
     write(tmp_path, "all.test.mjs", VITEST)
@@ -149,7 +149,7 @@ def test_vitest(tmp_path: Path) -> None:
         ("npm test -- --test-reporter=junit", "npm test -- --test-reporter=junit"),
     ],
 )
-def test_whose_reporter_is_used(command: str, expected: str) -> None:
+def test_our_reporter_replaces_only_nodes_junit_reporter(command: str, expected: str) -> None:
     assert with_reporter(tuple(command.split())) == tuple(expected.split())
 
 
@@ -296,7 +296,7 @@ def test_code_that_bends_a_run_of_node_is_not_green(tmp_path: Path, name: str) -
     assert not any(id_.endswith("adds") for id_ in ran.passed) or ran.bent, ran
 
 
-def test_whoever_exchanges_an_assertion_is_told_what_it_was(tmp_path: Path) -> None:
+def test_exchanging_an_assertion_fails_with_its_name(tmp_path: Path) -> None:
     ran = node(tmp_path, BENDS["assert"])
     assert ran.bent == ("assert.strict.equal was to be exchanged while the tests ran",)
     [file] = ran.tests.values()
@@ -304,13 +304,13 @@ def test_whoever_exchanges_an_assertion_is_told_what_it_was(tmp_path: Path) -> N
     assert "calc.mjs:1:" in file.message
 
 
-def test_what_is_made_from_an_assertion_is_its_owners(tmp_path: Path) -> None:
+def test_an_object_derived_from_an_assertion_may_be_changed(tmp_path: Path) -> None:
     own = "import assert from 'node:assert'; const mine = Object.create(assert); mine.equal = () => 'mine';"
     ran = node(tmp_path, f"{own} export const add = (a, b) => (mine.equal() === 'mine' ? a + b : 0);\n")
     assert ran.is_green, ran
 
 
-def test_a_worker_hears_what_it_was_told_before_it_listened(tmp_path: Path) -> None:
+def test_a_worker_gets_messages_from_before_it_listened(tmp_path: Path) -> None:
     """And what it has exchanged by the time it answers is known, even if it is ended right after that."""
     program, _ = node_tools()
     write(tmp_path, "parent.mjs", TOLD_EARLY)
@@ -326,7 +326,7 @@ def test_a_worker_hears_what_it_was_told_before_it_listened(tmp_path: Path) -> N
 
 @pytest.mark.soak
 @pytest.mark.parametrize("pool", ["forks", "threads", "vmThreads"])
-def test_vitest_stands_by_its_own_word(tmp_path: Path, pool: str) -> None:
+def test_a_run_of_vitest_is_green_and_not_witnessed(tmp_path: Path, pool: str) -> None:
     ran = vitest(tmp_path, HONEST, pool)
     assert ran.is_green, ran
     assert not ran.is_witnessed
@@ -352,11 +352,11 @@ def test_code_that_bends_a_run_of_vitest_is_not_green(tmp_path: Path, name: str,
         ("mvn test", False),
     ],
 )
-def test_what_is_guarded(command: str, expected: bool) -> None:
+def test_node_and_vitest_commands_are_guarded(command: str, expected: bool) -> None:
     assert can_guard(tuple(command.split())) == expected
 
 
-def test_what_was_seen_and_what_is_reported_are_compared() -> None:
+def test_witnessed_and_reported_results_are_compared() -> None:
     seen = [GuardNote(began=True), GuardNote(test="a", passed=True), GuardNote(test="b", passed=False)]
     assert list(guard_disagreements(seen, ["a"])) == []
     assert "'a' is reported as passed 2 times" in next(guard_disagreements(seen, ["a", "a"]))
@@ -370,7 +370,7 @@ def test_what_was_seen_and_what_is_reported_are_compared() -> None:
     assert not saw_tests([*seen, GuardNote(test="c", passed=None)])
 
 
-def test_lines_that_nobody_has_signed_are_passed_over(tmp_path: Path) -> None:
+def test_unsigned_lines_are_ignored(tmp_path: Path) -> None:
     guard = NodeGuard(tmp_path)
     folder = Path(guard.environment["TREADLE_WITNESS"].partition("|")[0])
     (folder / "x.jsonl").write_text('0000 {"began": true}\n{"began": true}\nnothing\n')

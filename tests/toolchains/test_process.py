@@ -37,7 +37,9 @@ def python(text: str, cwd: Path, *, timeout: float = 30.0, sandbox: Sandbox = NO
         ("import sys; assert sys.stdin.read() == ''", (0, "done")),
     ],
 )
-def test_how_it_ended(tmp_path: Path, text: str, expected: tuple[int | None, str]) -> None:
+def test_a_finished_program_has_its_exit_code_or_signal(
+    tmp_path: Path, text: str, expected: tuple[int | None, str]
+) -> None:
     finished = python(text, tmp_path)
     assert (finished.exit, finished.ended) == expected
 
@@ -68,7 +70,7 @@ def test_the_best_sandbox_is_one_that_works(tmp_path: Path) -> None:
     assert python("pass", tmp_path, sandbox=found).exit == 0
 
 
-def test_bubblewrap_binds_only_what_may_be_written(tmp_path: Path) -> None:
+def test_bubblewrap_binds_only_writable_paths(tmp_path: Path) -> None:
     sandbox = Sandbox("bubblewrap", ("bwrap", "--ro-bind", "/", "/"), keeps_files=True)
     words = sandbox.launch(EnclosedCommand(argv=("true",), cwd=tmp_path, env={})).argv
     at = words.index(str(tmp_path))
@@ -90,7 +92,7 @@ def test_a_checkout_may_be_written_to_and_the_project_around_it_may_not(tmp_path
 
 @pytest.mark.skipif(not KEEPING, reason="neither bubblewrap nor namespaces can make files read-only here")
 @pytest.mark.parametrize("sandbox", KEEPING, ids=lambda sandbox: sandbox.name)
-def test_nothing_in_a_checkout_changes_the_users_files(tmp_path: Path, sandbox: Sandbox) -> None:
+def test_a_program_in_a_checkout_cannot_change_the_users_files(tmp_path: Path, sandbox: Sandbox) -> None:
     checkout, users = tmp_path / "project/.treadle/local/check-1", tmp_path / "project/own.txt"
     checkout.mkdir(parents=True)
     users.write_text("mine")
@@ -128,7 +130,7 @@ def test_no_program_and_no_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("pieces", [[b"a" * 200], [b"a"] * 200, [b"a" * 60, b"a" * 140], [b"a" * 50, b"a" * 150]])
-def test_of_too_much_output_the_beginning_and_the_end_are_kept(pieces: list[bytes]) -> None:
+def test_too_much_output_keeps_its_beginning_and_its_end(pieces: list[bytes]) -> None:
     kept = BoundedOutput(limit=100)
     for piece in pieces:
         kept.add(piece)
@@ -142,7 +144,7 @@ def test_output_that_fits_is_kept_whole() -> None:
     assert str(kept) == "".join(f"line {number}\n" for number in range(10))
 
 
-def test_the_environment_is_built_from_nothing(tmp_path: Path) -> None:
+def test_the_environment_is_built_anew(tmp_path: Path) -> None:
     ours = {
         "PATH": "/usr/bin:relative::/bin",
         "HOME": "/home/me",
@@ -158,7 +160,7 @@ def test_the_environment_is_built_from_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("sandbox", SANDBOXES, ids=lambda sandbox: sandbox.name)
-def test_a_killed_treadle_leaves_nothing_behind(tmp_path: Path, sandbox: Sandbox) -> None:
+def test_a_killed_treadle_leaves_no_process_behind(tmp_path: Path, sandbox: Sandbox) -> None:
     mark = tmp_path / "begun"
     command = ["sh", "-c", f"sleep 600 & echo x > {mark}; sleep 600; true {tmp_path}"]
     text = (

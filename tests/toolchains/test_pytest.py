@@ -168,7 +168,7 @@ def test_all_witnesses_agree_on_everything(everything: TestRun) -> None:
     assert set(everything.chosen) == set(everything.collected) <= set(everything.tests)
 
 
-def test_where_and_why(everything: TestRun) -> None:
+def test_a_result_has_file_line_and_message(everything: TestRun) -> None:
     test = everything.tests["tests/test_all.py::test_assertion"]
     assert (test.file, EVERYTHING.splitlines()[test.line - 1]) == (
         "tests/test_all.py",
@@ -187,7 +187,7 @@ def test_canaries_are_not_seen(everything: TestRun) -> None:
     assert all("canary" not in test.message for test in everything.tests.values())
 
 
-def test_chosen_tests(tmp_path: Path) -> None:
+def test_only_chosen_tests_run_and_missing_ones_are_named(tmp_path: Path) -> None:
     path = project(
         tmp_path,
         tests__test_a="import pytest\n@pytest.mark.parametrize('n', [1, 2])\ndef test_n(n): pass\n",
@@ -208,7 +208,7 @@ def test_chosen_tests(tmp_path: Path) -> None:
     assert verdicts(in_file) == {"test_b": "failed"}
 
 
-def test_collecting_runs_nothing(tmp_path: Path) -> None:
+def test_collecting_runs_no_test(tmp_path: Path) -> None:
     mark = tmp_path / "ran"
     body = f"def test_a(): open({str(mark)!r}, 'w')\nclass TestB:\n    def test_b(self): pass\n"
     path = project(tmp_path / "p", test_a=body, test_bad="import nothing_there\n")
@@ -221,7 +221,7 @@ def test_collecting_runs_nothing(tmp_path: Path) -> None:
     assert asyncio.run(pytest_of(path).collect(path)).is_complete
 
 
-def test_nothing_above_or_around_the_checkout_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_and_variables_around_the_checkout_do_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, "pytest.ini", "[pytest]\naddopts = --no-such-option\n")
     write(tmp_path, "conftest.py", "raise SystemExit('not me')\n")
     evil = project(tmp_path / "evil", sitecustomize="raise SystemExit(0)", usercustomize="raise SystemExit(0)")
@@ -410,7 +410,7 @@ def test_no_tests_and_no_program(tmp_path: Path) -> None:
     assert not silent.is_green
 
 
-def test_each_run_says_what_isolated_it(tmp_path: Path) -> None:
+def test_each_run_names_its_isolation(tmp_path: Path) -> None:
     body = (
         "import socket\ndef test_loopback():\n"
         "    with socket.create_server(('127.0.0.1', 0)) as server:\n"
@@ -425,7 +425,7 @@ def test_each_run_says_what_isolated_it(tmp_path: Path) -> None:
     assert os.fspath(tmp_path) in " ".join(ran.command)
 
 
-def test_garbage_is_collected_as_ever_once_code_of_the_project_runs(tmp_path: Path) -> None:
+def test_garbage_collection_is_on_while_project_code_runs(tmp_path: Path) -> None:
     text = """
 import gc, weakref
 

@@ -113,7 +113,7 @@ LIES = {
 
 
 @pytest.mark.parametrize("name", LIES)
-def test_a_lie_is_not_believed(tmp_path: Path, name: str) -> None:
+def test_a_manipulated_run_is_never_green(tmp_path: Path, name: str) -> None:
     implementation, hooks, reason = LIES[name]
     ran = run(project(tmp_path, thing=implementation, test_it=FAILING, conftest=hooks))
     assert any(reason in text for text in ran.bent), (ran.bent, ran.problems, ran.tests, ran.output)
@@ -129,7 +129,7 @@ def test_a_test_that_a_hook_made_fail_is_not_red(tmp_path: Path) -> None:
     assert (test.verdict, test.kind, test.is_red) == ("failed", "hook", False)
 
 
-def test_who_ended_the_process_at_import_is_told(tmp_path: Path) -> None:
+def test_a_module_that_ends_the_process_at_import_is_named(tmp_path: Path) -> None:
     ran = run(project(tmp_path, thing="import sys\n\nsys.exit(0)\n", test_it=FAILING))
     test = ran.tests["test_it.py"]
     assert (test.verdict, test.kind) == ("error", "exit")
@@ -178,11 +178,11 @@ def suspicious(tmp_path_factory: pytest.TempPathFactory) -> TestRun:
         "builtins.__import__ is no longer what it was",
     ],
 )
-def test_what_looks_like_tampering_is_told(suspicious: TestRun, text: str) -> None:
+def test_suspected_tampering_is_reported(suspicious: TestRun, text: str) -> None:
     assert text in suspicious.tampering
 
 
-def test_what_only_looks_so_spoils_nothing(suspicious: TestRun) -> None:
+def test_suspected_tampering_leaves_the_verdicts_unchanged(suspicious: TestRun) -> None:
     assert set(verdicts(suspicious).values()) == {"passed"}, suspicious.output
     assert (suspicious.bent, suspicious.problems) == ((), ())
     assert "a program was started: true (in test_it.py::test_program)" in suspicious.noted
@@ -198,14 +198,14 @@ def test_deselected_tests_are_still_collected(tmp_path: Path) -> None:
     assert ran.chosen == ("test_it.py::test_a",)
 
 
-def test_an_exchanged_test_is_told(tmp_path: Path) -> None:
+def test_an_exchanged_test_is_reported(tmp_path: Path) -> None:
     thing = "import sys\ndef act():\n    sys.modules['test_it'].test_b.__code__ = (lambda: None).__code__\n"
     body = "import thing\ndef test_a(): thing.act()\ndef test_b(): assert False\n"
     ran = run(project(tmp_path, thing=thing, test_it=body))
     assert "test_it.py::test_b was exchanged after it was collected" in ran.tampering
 
 
-def test_what_is_printed_and_what_objects_say_of_themselves_does_not_count(tmp_path: Path) -> None:
+def test_printed_text_and_odd_objects_do_not_change_a_verdict(tmp_path: Path) -> None:
     thing = """
 class Yes:
     def __eq__(self, other): return True
@@ -265,7 +265,7 @@ def test_a_run_that_hangs_before_its_tests_is_ended(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("sandbox", [None, NONE], ids=["best sandbox", "no sandbox"])
-def test_nothing_outlives_the_run(tmp_path: Path, sandbox: object) -> None:
+def test_no_process_outlives_the_run(tmp_path: Path, sandbox: object) -> None:
     mark = tmp_path / "alive"
     body = f"""
 import os, subprocess, sys
@@ -296,7 +296,7 @@ def _command_line(process: Path) -> str:
         return ""
 
 
-def test_a_run_that_is_given_up_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_a_cancelled_run_leaves_no_process_behind(tmp_path: Path) -> None:
     mark = tmp_path / "pid"
     body = f"import time\ndef test_a():\n    open({str(mark)!r}, 'w').close()\n    time.sleep(600)\n"
     path = project(tmp_path / "p", test_it=body)

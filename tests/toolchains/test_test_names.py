@@ -154,7 +154,7 @@ def test_a_full_id_is_exact_though_others_end_with_it() -> None:
     assert TestNames(ids).resolve(ids[0]) == [ids[0]]
 
 
-def test_a_go_test_is_found_by_its_file_and_by_its_package() -> None:
+def test_a_go_test_resolves_by_its_file_and_by_its_package() -> None:
     names = TestNames(["example.com/m/store::TestX"], {"example.com/m/store::TestX": "store/x_test.go"})
     assert names.resolve("store/x_test.go::TestX") == names.resolve("x_test.go::TestX") == names.resolve("store::TestX")
     assert names.resolve("TestX") == ["example.com/m/store::TestX"]

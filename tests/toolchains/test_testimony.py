@@ -44,7 +44,7 @@ REPORT = [JunitCase(suites=(), classname="a", name="t")]
     ],
     ids=["empty", "nonsense", "unsigned", "another key", "said again", "out of order"],
 )
-def test_a_line_that_is_not_the_witness_own_counts_against_the_run(forged: bytes) -> None:
+def test_a_forged_witness_line_makes_the_run_bent(forged: bytes) -> None:
     testimony = told()
     testimony.hear(forged)
     assert testimony.bent == ["something other than the witness wrote to the witness's line"]
@@ -71,7 +71,7 @@ def test_phases_make_a_result() -> None:
         ([], "fixture"),
     ],
 )
-def test_what_is_missing_in_a_fixture_is_missing_in_the_code_under_test(places: list[str], kind: str) -> None:
+def test_a_stub_error_in_a_fixture_counts_as_red_if_the_code_raised_it(places: list[str], kind: str) -> None:
     said = phase("a.py::t", "setup", "failed", kind="not_implemented", places=places)
     test = told(said).tests["a.py::t"]
     assert (test.verdict, test.kind, test.is_red) == ("error", kind, kind == "not_implemented")
@@ -121,10 +121,10 @@ def test_a_changed_outcome_is_noted() -> None:
         ("a.py::t[\x00\x1f\ud800]", ("a", "t[#x00#x1F#xD800]")),
     ],
 )
-def test_how_pytest_names_a_test_in_its_report(id: str, expected: tuple[str, str]) -> None:
+def test_a_test_id_becomes_its_address_in_the_report(id: str, expected: tuple[str, str]) -> None:
     assert address(id) == expected
 
 
-def test_exit_codes() -> None:
+def test_unexpected_exit_codes_are_problems() -> None:
     assert expected_exit(told({"what": "chosen", "ids": []})) == 5
     assert [bool(problem_of_exit(code)) for code in (0, 1, 2, 3, 4, 5, 99)] == [False, False, *[True] * 5]

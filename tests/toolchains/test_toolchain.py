@@ -45,7 +45,7 @@ def test_plugins_of_the_project_are_loaded_besides_the_well_known_ones(tmp_path:
     assert tests.plugins == (*KNOWN_PLUGINS, "mine")
 
 
-def test_what_nobody_said_is_detected(tmp_path: Path) -> None:
+def test_an_unset_toolchain_is_detected(tmp_path: Path) -> None:
     write(tmp_path, "go.mod", "module example.com/x\n")
     toolchain = toolchain_of(config(build=("my", "build")), Project(tmp_path))
     assert isinstance(toolchain.tests, GoTest)
@@ -53,7 +53,7 @@ def test_what_nobody_said_is_detected(tmp_path: Path) -> None:
     assert toolchain.settings.lint == ("go", "vet", "./...")
 
 
-def test_without_any_way_to_test_every_run_says_so(tmp_path: Path) -> None:
+def test_without_a_test_command_every_run_says_so(tmp_path: Path) -> None:
     toolchain = toolchain_of(CONFIG, Project(tmp_path))
     ran = asyncio.run(toolchain.test(tmp_path))
     assert not ran.is_green
@@ -81,7 +81,7 @@ def test_a_project_from_end_to_end(tmp_path: Path) -> None:
     assert asyncio.run(toolchain.run("contract", checkout)) is None
 
 
-def test_a_command_is_ended_in_time(tmp_path: Path) -> None:
+def test_a_command_ends_at_its_timeout(tmp_path: Path) -> None:
     built = asyncio.run(build((sys.executable, "-c", "import time; time.sleep(600)"), tmp_path, timeout=1.0))
     assert (built.exit, built.ended, built.is_well) == (None, "timeout", False)
     assert "did not end within 1 s" in built.output
@@ -166,14 +166,14 @@ CHANGES: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_it_changes_with_the_environment(change: str, tmp_path: Path) -> None:
+def test_the_fingerprint_changes_with_the_environment(change: str, tmp_path: Path) -> None:
     said = settings(tmp_path)
     before = environment_fingerprint(said, tmp_path)
     CHANGES[change](tmp_path)
     assert environment_fingerprint(said, tmp_path) != before
 
 
-def test_it_stays_while_tests_run(tmp_path: Path) -> None:
+def test_the_fingerprint_stays_while_tests_run(tmp_path: Path) -> None:
     said = settings(tmp_path)
     before = environment_fingerprint(said, tmp_path)
     (tmp_path / PACKAGES / "__pycache__").mkdir()
@@ -198,7 +198,7 @@ def test_a_pytest_that_lies_or_cannot_start_is_a_fault(tmp_path: Path) -> None:
     assert fault(tmp_path, "pytest", str(tmp_path / "nowhere"), "-m", "pytest")
 
 
-def test_a_go_whose_canaries_do_not_work_is_a_fault(tmp_path: Path) -> None:
+def test_a_go_with_broken_canaries_is_a_fault(tmp_path: Path) -> None:
     real, old = go_program(), tmp_path / "go"
     assert fault(tmp_path, "gotest", real, "test", "./pkg/...") == ""
     old.write_text(f'#!/bin/sh\ncase "$*" in *overlay*) echo "no -overlay"; exit 2;; esac\nexec {real} "$@"\n')

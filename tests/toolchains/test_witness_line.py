@@ -19,7 +19,7 @@ def engine() -> Iterator[FakeEngine]:
 
 
 @pytest.mark.parametrize("is_apart", [False, True])
-def test_a_line_ends_when_nobody_holds_it(tmp_path: Path, is_apart: bool) -> None:
+def test_a_line_ends_when_its_last_writer_closes(tmp_path: Path, is_apart: bool) -> None:
     with witness_line(b"{}", tmp_path, is_apart=is_apart) as line:
         if is_apart:
             assert (line.fds, sorted(it.name for it in Path(line.address).iterdir())) == ((), ["order", "report"])
@@ -67,7 +67,7 @@ def test_an_early_end_inside_is_not_green(tmp_path: Path, engine: FakeEngine) ->
     assert ran.tests["test_a.py::test_b"].verdict == "failed"
 
 
-def test_without_a_line_out_there_is_no_witness_and_nothing_is_green(tmp_path: Path, engine: FakeEngine) -> None:
+def test_without_a_line_out_there_is_no_witness_and_no_green_run(tmp_path: Path, engine: FakeEngine) -> None:
     """As where the engine runs in a virtual machine: what is at the end of the pipe is on another kernel."""
     path = project(tmp_path, test_a="def test_a(): pass\n")
     (tmp_path / "pytest-without-line").write_text(
@@ -114,7 +114,7 @@ def test_a_test_file_that_was_touched_is_named(tmp_path: Path, change: object) -
     assert find_rewritten(tmp_path, before) == ["tests/test_a.py was rewritten while the tests ran"]
 
 
-def test_code_data_and_new_files_are_nobodys_business(tmp_path: Path) -> None:
+def test_changes_to_code_data_and_new_files_are_no_rewritten_tests(tmp_path: Path) -> None:
     project(tmp_path, tests__test_a=TEST, src__thing="")
     (tmp_path / "tests" / "snapshot.txt").write_text("1")
     before = stamp_test_files(tmp_path)

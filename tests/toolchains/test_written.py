@@ -70,7 +70,7 @@ def test_inner():
 """
 
 
-def test_assertions_that_were_taken_out_are_missed_although_the_tool_was_put_back(tmp_path: Path) -> None:
+def test_removed_assertions_are_noticed_although_the_tool_was_restored(tmp_path: Path) -> None:
     tests = "from thing import add\n\n\ndef test_it():\n    assert add(2, 3) == 5\n"
     ran = run(project(tmp_path, thing=STRIPPING, test_a=tests, test_b=tests.replace("== 5", "== 6")), mirrors=0)
     assert verdicts(ran) == {"test_it": "passed"}
@@ -78,7 +78,7 @@ def test_assertions_that_were_taken_out_are_missed_although_the_tool_was_put_bac
     assert ran.tampering == ("ast.parse was exchanged (in test_a.py)", lost)
 
 
-def test_what_was_put_in_the_place_of_a_name_is_told(tmp_path: Path) -> None:
+def test_a_replaced_name_is_reported(tmp_path: Path) -> None:
     check = "def check(got, wanted): assert got == wanted\n\n\n"
     tests = f"from thing import add\n\n\n{check}def test_it():\n    check(add(2, 3), 5)\n"
     told = run(project(tmp_path, thing=SWAPPING, test_a=tests), mirrors=0).tampering
@@ -88,12 +88,12 @@ def test_what_was_put_in_the_place_of_a_name_is_told(tmp_path: Path) -> None:
     assert {f"{name} is no longer what it was" for name in ("re.search", "builtins.KeyError")} <= {*told}
 
 
-def test_honest_tests_are_what_they_are(tmp_path: Path) -> None:
+def test_honest_tests_are_not_reported(tmp_path: Path) -> None:
     ran = run(project(tmp_path, thing="def add(a, b): return a + b\n", test_it=HONEST))
     assert (ran.is_green, ran.tampering, ran.bent) == (True, (), ())
 
 
-def test_a_file_of_tests_that_the_code_reads_is_told(tmp_path: Path) -> None:
+def test_code_that_reads_a_test_file_is_reported(tmp_path: Path) -> None:
     reading = "from pathlib import Path\ntext = Path(__file__).with_name('test_it.py').read_text()\n"
     tests = "import thing\n\n\ndef test_it():\n    assert thing.text\n    assert open(__file__).close() is None\n"
     told = run(project(tmp_path, thing=reading, test_it=tests)).tampering
@@ -138,7 +138,7 @@ def test_marked():
 """
 
 
-def test_only_what_was_asked_of_nothing_is_told(tmp_path: Path) -> None:
+def test_only_tests_that_reached_no_assertion_are_reported(tmp_path: Path) -> None:
     ran = run(project(tmp_path, test_it=UNASKED), mirrors=0)
     assert verdicts(ran)["test_loop"] == "passed"
     said = {one.partition(" passed without reaching any of its assertions ")[::2] for one in ran.tampering}
@@ -170,7 +170,7 @@ def test_only_what_was_asked_of_nothing_is_told(tmp_path: Path) -> None:
         ("f()", False),
     ],
 )
-def test_only_what_a_test_asks_of_nothing_else_is_marked(body: str, is_marked: bool) -> None:
+def test_only_tests_with_nothing_but_skippable_assertions_are_marked(body: str, is_marked: bool) -> None:
     module = ast.parse(f"def shared(x): assert x\n\ndef test_it():\n    {body}\n")
     Reached().put_marks(module, "test_it.py")
     assert ("@reach" in ast.dump(module)) is is_marked

@@ -26,6 +26,6 @@ def test_every_number_has_an_example_that_it_finds() -> None:
         (Example("new", "protocol.yaml", "Reproduced: fix", "Reproduced: fix"), "check 3 has nothing to say"),
     ],
 )
-def test_an_example_that_shows_nothing_is_refused(example: Example, why: str) -> None:
+def test_an_example_without_a_finding_is_refused(example: Example, why: str) -> None:
     with pytest.raises(SystemExit, match=why):
         said(3, example)

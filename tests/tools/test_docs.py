@@ -39,7 +39,7 @@ def test_the_same_pages_every_time() -> None:
 
 
 @pytest.mark.parametrize("name", ["dptr", "fractal", "riper", "v3", "waterfall"])
-def test_a_protocols_page_has_everything(name: str) -> None:
+def test_a_protocols_page_has_every_section(name: str) -> None:
     page = made()[f"protocols/{name}.md"]
     for head in ("## Overview", "## Graph ", "## Roles", "## Exits", "## Input", "### Example", f"({name}.svg)"):
         assert head in page
@@ -72,7 +72,7 @@ def test_every_command_is_in_the_reference() -> None:
     assert "completion" not in made()["cli.md"]
 
 
-def test_the_reference_speaks_as_the_commands_do() -> None:
+def test_the_reference_has_the_usage_of_each_command() -> None:
     page = made()["cli.md"]
     assert "treadle answer [RUN] [ASK] CHOICE [--note NOTE] [--resume]" in page
     assert "[--exit EXIT] [--field NAME=VALUE]" in page

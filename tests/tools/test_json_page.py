@@ -24,12 +24,12 @@ def test_every_document_has_its_table_and_its_version(command: str) -> None:
         assert f"\n| `{field}` | " in section
 
 
-def test_what_a_field_means_is_told_where_the_code_tells_it() -> None:
+def test_fields_are_explained_by_their_docstrings() -> None:
     assert re.search(r"^\| `driver` \| string \| \S.* \|$", PAGE, re.MULTILINE), "a field's docstring"
     assert re.search(r"^### Position\n\n\S.*\.$", PAGE, re.MULTILINE), "a record's docstring"
 
 
-def test_the_schema_is_one_and_refuses_what_is_wrong() -> None:
+def test_the_schema_is_valid_and_refuses_malformed_documents() -> None:
     schema = json.loads(json_schema())
     jsonschema.Draft202012Validator.check_schema(schema)
     listing = jsonschema.Draft202012Validator({**schema, "$ref": "#/$defs/Listing"})
@@ -39,7 +39,7 @@ def test_the_schema_is_one_and_refuses_what_is_wrong() -> None:
 
 
 @pytest.mark.soak
-def test_both_are_among_the_generated_pages() -> None:
+def test_page_and_schema_are_generated() -> None:
     assert {"json.md", "json.schema.json"} <= {path for path, _ in pages()}
 
 
@@ -78,7 +78,7 @@ def test_every_command_that_prints_json_is_on_the_page() -> None:
         "projects list",
     ],
 )
-def test_what_a_command_prints_is_the_document_on_the_page(
+def test_a_commands_json_fits_the_documented_schema(
     words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

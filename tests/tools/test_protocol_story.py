@@ -26,13 +26,13 @@ def names(protocol: Protocol) -> Iterator[str]:
         yield from (key for step in graph.steps.values() for key in step.routes)
 
 
-def test_every_protocol_with_a_demo_is_told_and_recorded() -> None:
+def test_every_protocol_with_a_demo_has_a_story_and_a_timeline() -> None:
     assert set(demos()) <= set(TOLD) & set(RECORDED)
     assert {*TOLD, *RECORDED} <= set(available())
 
 
 @pytest.mark.parametrize("name", TOLD)
-def test_a_story_says_when_to_choose_it_and_names_only_what_is_there(name: str) -> None:
+def test_a_story_says_when_to_choose_its_protocol_and_names_only_its_parts(name: str) -> None:
     told = story(name)
     assert told.choose.startswith(f"{name} is for ")
     assert "Choose it " in told.choose
@@ -67,12 +67,12 @@ def test_a_timeline_is_a_whole_run_of_the_protocol_as_it_is(name: str) -> None:
         ({}, None),
     ],
 )
-def test_what_a_protocol_does_not_have_is_found(changes: dict[str, object], wrong: str | None) -> None:
+def test_a_turn_with_an_unknown_step_exit_or_check_is_named(changes: dict[str, object], wrong: str | None) -> None:
     turn = msgspec.structs.replace(TURN, **changes)
     assert list(astray(load("v3"), [turn])) == ([wrong] if wrong else [])
 
 
-def test_a_drawing_has_a_section_for_each_node_and_shows_what_failed() -> None:
+def test_a_drawing_has_a_section_for_each_node_and_marks_failures() -> None:
     other = msgspec.structs.replace(TURN, act="root:tests#1.1", exit="TestsReady", began=1.25, ended=2, failed=())
     advised = msgspec.structs.replace(TURN, act="root/a:impl#1.3", checked=("minimal",), failed=("minimal",))
     assert gantt(load("v3"), [TURN, other, advised]).splitlines()[3:] == [
@@ -84,7 +84,7 @@ def test_a_drawing_has_a_section_for_each_node_and_shows_what_failed() -> None:
     ]
 
 
-def test_where_nothing_is_told_there_is_no_section() -> None:
+def test_a_protocol_without_a_story_has_no_section() -> None:
     told = story("no such protocol")
     assert (told.choose, how_it_goes(told, has_timeline=True)) == ("", "")
     assert recorded("no such protocol") == []

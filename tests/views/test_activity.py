@@ -33,7 +33,7 @@ VERDICTS: list[tuple[list[Event], str]] = [
 
 
 @pytest.mark.parametrize(("events", "verdict"), VERDICTS, ids=[verdict for _, verdict in VERDICTS])
-def test_what_came_of_it(events: list[Event], verdict: str) -> None:
+def test_each_course_of_events_has_its_verdict(events: list[Event], verdict: str) -> None:
     assert story(written(*events), WORK, [], NOW).verdict == verdict
 
 
@@ -46,7 +46,9 @@ SPENT: list[tuple[str, tuple[str, ...], str]] = [
 
 
 @pytest.mark.parametrize(("claim", "fails", "verdict"), SPENT, ids=[claim or "none" for claim, _, _ in SPENT])
-def test_an_exit_that_spent_attempts_became_is_nobodys_claim(claim: str, fails: tuple[str, ...], verdict: str) -> None:
+def test_an_exit_made_from_spent_attempts_is_not_shown_as_a_claim(
+    claim: str, fails: tuple[str, ...], verdict: str
+) -> None:
     run = Scenario(load("v3")).says("InitWork").says("TestsReady")
     for _ in range(4):
         run.says("RequestRetry")
@@ -84,13 +86,13 @@ def test_checks_of_one_name_keep_their_own_results() -> None:
     assert [(it.arg, it.ok, it.report) for it in shown] == [("gherkin", False, "first"), ("delta", True, "second")]
 
 
-def test_an_effect_shows_what_it_has_checked_itself() -> None:
+def test_an_effect_shows_its_own_checks() -> None:
     told = story(merged().log, "root:merge#1.1", [], NOW)
     assert [(it.check, it.ok) for it in told.checks] == [("build", True), ("contract", True), ("suite", True)]
     assert all(it.report in told.refs for it in told.checks)
 
 
-def test_everything_that_a_recorded_story_refers_to_is_there(tmp_path: Path) -> None:
+def test_every_payload_that_a_recorded_story_refers_to_exists(tmp_path: Path) -> None:
     record(tmp_path, of="v3", refuses=1)
     chronicle = read(tmp_path)
     store = Store(tmp_path / ".treadle" / "local" / "store.db", reading=True)

@@ -24,7 +24,7 @@ def challenged() -> Scenario:
     return Scenario(FRACTAL).says("InitLeaf").says("EmitChallenge")
 
 
-def test_the_payload_is_there_whole_until_somebody_has_dealt_with_it() -> None:
+def test_the_payload_is_shown_whole_until_the_blocker_is_resolved() -> None:
     run = challenged().says("BlockedDependency")
     assert shown(run) == [
         {
@@ -53,7 +53,7 @@ def test_a_variant_is_named_and_blocks_until_its_own_step_is_left() -> None:
     assert shown(run.says("InitLeaf")) == []
 
 
-def test_what_is_no_blocker_and_what_has_ended_shows_nothing() -> None:
+def test_other_exits_and_ended_nodes_show_no_blocker() -> None:
     assert shown(challenged().says("RequestRetry")) == []
     assert shown(challenged().says("BlockedDependency").signals("abort")) == []
 

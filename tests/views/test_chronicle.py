@@ -78,7 +78,7 @@ def test_questions_and_instances_have_their_times() -> None:
     assert (chronicle.born, chronicle.gone) == ({"root": NOW}, {"root": NOW + 3000})
 
 
-def test_what_led_to_a_question_is_not_what_was_slipped_in_before_it() -> None:
+def test_a_question_names_its_cause_and_not_the_handler_before_it() -> None:
     run = Scenario(load("v3")).says("InitWork", childSpecs=items("a")).says("InitWork", at="root/a:scaffold")
     run.says("TestsReady", at="root/a:tests").signals("ContextShift", to="root/a")
     run.says("Stuck", at="root/a:impl")
@@ -95,7 +95,7 @@ def test_an_event_that_cannot_have_happened_is_named(event: Event) -> None:
 
 
 @pytest.mark.parametrize("of", ["v3", "fractal", "dptr", "riper", "waterfall"])
-def test_every_activity_of_a_whole_run_is_told_to_its_end(of: str, tmp_path: Path) -> None:
+def test_every_activity_of_a_whole_run_has_its_end(of: str, tmp_path: Path) -> None:
     state = record(tmp_path, of=of, refuses=1)
     chronicle = read(tmp_path)
     assert chronicle.state == state

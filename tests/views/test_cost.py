@@ -16,7 +16,7 @@ from treadle.views.activity import price
 from treadle.views.cost import cost, estimates
 
 
-def test_every_way_of_adding_up_gives_the_whole(tmp_path: Path) -> None:
+def test_every_breakdown_adds_up_to_the_total(tmp_path: Path) -> None:
     state = record(tmp_path, of="v3", refuses=2)
     used = cost(read(tmp_path), "r")
     assert (used.total.tokens_in, used.total.tokens_out, used.total.cost) == (
@@ -30,7 +30,7 @@ def test_every_way_of_adding_up_gives_the_whole(tmp_path: Path) -> None:
         assert sum(share.activities for share in shares) == used.total.activities
 
 
-def test_trying_again_has_its_price(tmp_path: Path) -> None:
+def test_retries_are_counted_by_attempt_and_step(tmp_path: Path) -> None:
     record(tmp_path, of="v3", refuses=2)
     used = cost(read(tmp_path), "r")
     assert [(share.name, share.activities) for share in used.attempts] == [("1", 4), ("2", 1), ("3", 1)]
@@ -41,7 +41,7 @@ def test_trying_again_has_its_price(tmp_path: Path) -> None:
 OUT = Usage(1000, 10, 0.0, cached=900, unpriced=1010)
 
 
-def test_what_an_outage_has_cost_counts_and_an_unknown_price_stays_unknown() -> None:
+def test_usage_of_an_outage_counts_and_an_unknown_price_stays_unknown() -> None:
     out = Unavailable(id="out", ts=NOW, act="root:work#1.1", why="rate", usage=OUT)
     done = Exited(id="done", ts=NOW, act="root:work#1.1", envelope=Envelope("Ready"), usage=Usage(5, 5, 0.25))
     used = cost(written(out, TimerFired(id="over", ts=NOW, timer=OUTAGE), done), "r")
@@ -50,7 +50,7 @@ def test_what_an_outage_has_cost_counts_and_an_unknown_price_stays_unknown() -> 
     assert [price(share.cost, share.unpriced) for share in used.steps] == ["0.25 USD + unknown"]
 
 
-def test_conversations_are_told_by_how_they_began() -> None:
+def test_conversations_are_grouped_by_their_beginning() -> None:
     began = SessionStarted(id="s", ts=NOW, act="root:work#1.1", session="talk")
     out = Unavailable(id="out", ts=NOW, act="root:work#1.1", why="rate", usage=OUT)
     assert [share.name for share in cost(written(began, out), "r").conversations] == ["new"]
@@ -58,7 +58,7 @@ def test_conversations_are_told_by_how_they_began() -> None:
     assert [share.name for share in cost(gone_on, "r").conversations] == ["new"], "an outage begins no other"
 
 
-def test_what_nobody_has_told_is_not_known(capsys: pytest.CaptureFixture[str]) -> None:
+def test_unreported_usage_is_unknown(capsys: pytest.CaptureFixture[str]) -> None:
     run = Scenario(load("waterfall"), {"stories": items("US-1")})
     run.says("pass_bdd", "bdd", complexity="S", parallel_tasks=0)
     used = cost(played(run), "r")
@@ -98,7 +98,7 @@ def worked(run: Scenario, at: str, exit_: str, usage: Usage, fails: tuple[str, .
         (Usage(9000, 1000), "above"),
     ],
 )
-def test_a_step_is_held_against_its_estimate(usage: Usage, verdict: str) -> None:
+def test_a_step_is_compared_with_its_estimate(usage: Usage, verdict: str) -> None:
     run = Scenario(load("waterfall"), {"stories": items("US-1")})
     worked(run, "bdd", "pass_bdd", usage)
     bdd, _, total = estimates(played(run))
@@ -118,5 +118,5 @@ def test_trying_again_is_used_but_not_expected_and_every_story_counts() -> None:
     assert (bdd.tokens_in, bdd.tokens_out, bdd.verdict) == (8000, 2500, "within")
 
 
-def test_a_protocol_without_estimates_has_none() -> None:
+def test_a_protocol_without_estimates_shows_none() -> None:
     assert estimates(written()) == ()

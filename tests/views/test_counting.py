@@ -14,5 +14,5 @@ from treadle.views.words import count_words
         (2, "branch", "branches", "2 branches"),
     ],
 )
-def test_one_is_told_from_many(count: int, noun: str, many: str, said: str) -> None:
+def test_one_is_singular_and_others_are_plural(count: int, noun: str, many: str, said: str) -> None:
     assert count_words(count, noun, many) == said

@@ -52,7 +52,7 @@ def test_every_accepted_exit_has_its_raw_records() -> None:
     )  # fmt: skip
 
 
-def test_what_came_to_nothing_stays_in_the_history() -> None:
+def test_refused_and_failed_work_stays_in_the_history() -> None:
     trial = with_tests().says("root:impl#1.1", "TestsPassed", green(TEST), "scope", "green")
     trial.happens(Failed(id="f", ts=NOW + 50_000, act="root:impl#1.2", why="invalid", detail_ref=""))
     stray = Stray(at=NOW + 70_000, act="root:impl#1.1", what="answer", detail="too late")
@@ -72,7 +72,7 @@ def test_advice_against_accepted_work_is_a_waiver() -> None:
     assert found.accepted[-1].exit == "TestsPassed"
 
 
-def test_what_was_changed_beside_the_work_is_told_whatever_came_of_the_work() -> None:
+def test_changes_beside_the_work_are_listed_with_any_verdict() -> None:
     beside: dict[str, dict[str, Json]] = {"checkpoint": {"meanwhile": ["in the user's repository, x was changed"]}}
     trial = with_tests().says("root:impl#1.1", "TestsPassed", green(TEST) | beside, "green")
     found = trial.says("root:impl#1.2", "TestsPassed", green(TEST) | beside).evidence()
@@ -84,7 +84,7 @@ def test_what_was_changed_beside_the_work_is_told_whatever_came_of_the_work() ->
     assert "- in the user's repository, x was changed" in text.partition("Advice that refused nothing")[2]
 
 
-def test_what_people_decided_is_told() -> None:
+def test_a_persons_decisions_are_listed() -> None:
     trial = with_tests().says("root:impl#1.1", "Stuck", diagnosis="no way", recommendation="help")
     ask = next(iter(trial.log.state.asks))
     (said,) = trial.answers(ask, "retry", "use a dictionary").evidence().decisions
@@ -94,13 +94,13 @@ def test_what_people_decided_is_told() -> None:
     assert said.question == "A person is needed"
 
 
-def test_it_is_a_function_of_log_and_payloads() -> None:
+def test_the_same_log_and_payloads_give_the_same_evidence() -> None:
     first, second = (msgspec.json.encode(approved().evidence()) for _ in range(2))
     assert first == second
     assert msgspec.json.decode(first, type=Evidence).run == "calc-1"
 
 
-def test_before_anything_was_done() -> None:
+def test_a_run_without_work_has_no_evidence() -> None:
     for trial in (Trial(), scaffolded()):
         found = trial.evidence()
         assert [one.standing for one in found.criteria] == ["none"]
@@ -143,7 +143,7 @@ def designed() -> Scenario:
     return run.says("pass_bdd", "bdd", complexity="S", parallel_tasks=0).says("pass", "sdd-delta")
 
 
-def test_advice_is_told_by_its_first_words_and_where_the_rest_is() -> None:
+def test_advice_shows_its_first_words_and_the_command_for_the_rest() -> None:
     run = designed().says("pass", "contract", fails=["diff_only"])
     found = advised(run, {"report": "- docs/api/openapi.yaml: was rewritten\n- docs/api/b.yaml: was rewritten"})
     words = "docs/api/openapi.yaml: was rewritten"
@@ -153,7 +153,7 @@ def test_advice_is_told_by_its_first_words_and_where_the_rest_is() -> None:
     assert list(advice_lines("r", (*found, *found))) == [f"2 pieces of advice, see `treadle evidence r`: {first}"]
 
 
-def test_what_refuses_is_no_advice_nor_is_that_of_work_that_was_refused() -> None:
+def test_findings_of_refused_work_are_no_advice() -> None:
     run = designed().says("pass", "contract", fails=["diff_only", "scope"])
     assert advised(run, {"report": "- x"}) == ()
     assert list(advice_lines("r", ())) == []
@@ -185,7 +185,7 @@ def test_a_record_of_an_older_version_has_no_findings() -> None:
 @pytest.mark.parametrize(
     "record", [None, "text", [], {}, {"findings": None}, {"findings": {"code": "x"}}, {"findings": [1, {"code": 2}]}]
 )
-def test_what_is_no_finding_is_left_out(record: Any) -> None:
+def test_malformed_findings_are_left_out(record: Any) -> None:
     assert findings(record) == ()
 
 
@@ -217,7 +217,7 @@ def test_the_log_names_the_codes_of_checks_that_failed() -> None:
     assert "[red.vacuous]" in one.text
 
 
-def test_advice_has_the_codes_of_what_was_found() -> None:
+def test_advice_has_the_codes_of_its_findings() -> None:
     found = advised(designed().says("pass", "contract", fails=["diff_only"]), {"report": "- x", "findings": [VACUOUS]})
     assert [one.codes for one in found] == [("red.vacuous",)]
 
@@ -232,7 +232,7 @@ def trailers(body: str) -> list[str]:
     return body.removesuffix("\n").rpartition("\n\n")[2].split("\n")
 
 
-def test_the_merge_itself_is_not_held_against_a_criterion() -> None:
+def test_a_missing_merge_does_not_remove_a_criterions_trailer() -> None:
     for trial in (approved(), merged()):
         body = commit_body(trial.evidence())
         assert trailers(body) == ["Treadle-Run: calc-1", "Criterion: calc/AC-1"]
@@ -241,7 +241,7 @@ def test_the_merge_itself_is_not_held_against_a_criterion() -> None:
 
 
 @pytest.mark.parametrize("trial", [scaffolded, implemented])
-def test_what_is_not_verified_has_no_trailer(trial: type) -> None:
+def test_an_unverified_criterion_has_no_trailer(trial: type) -> None:
     body = commit_body(trial().evidence())
     assert trailers(body) == ["Treadle-Run: calc-1"]
     assert "- AC-1 (" in body

@@ -86,7 +86,7 @@ MISSING: dict[str, tuple[Callable[[], Trial], str, str]] = {
 }
 
 
-def test_what_spent_attempts_become_accepts_nothing_that_was_claimed() -> None:
+def test_an_exit_made_from_spent_attempts_proves_no_refused_claim() -> None:
     trial = with_tests()
     for attempt in range(1, 6):
         trial.says(f"root:impl#1.{attempt}", "TestsPassed", green(TEST), "no_undefined")
@@ -97,7 +97,7 @@ def test_what_spent_attempts_become_accepts_nothing_that_was_claimed() -> None:
 
 
 @pytest.mark.parametrize("case", MISSING)
-def test_what_is_missing_is_said(case: str) -> None:
+def test_each_missing_proof_is_named(case: str) -> None:
     story, standing, why = MISSING[case]
     trial = story()
     one = trial.criterion()
@@ -107,7 +107,7 @@ def test_what_is_missing_is_said(case: str) -> None:
     assert (tally.criteria, tally.verified) == (1, 0)
 
 
-def test_a_record_that_is_gone_proves_nothing() -> None:
+def test_a_missing_record_proves_no_criterion() -> None:
     trial = merged()
     for ref, value in list(trial.payloads.values.items()):
         if isinstance(value, dict) and value.get("check") == "red":
@@ -126,7 +126,7 @@ def test_a_test_that_passed_already_counts_if_the_skeleton_fails_it() -> None:
     assert (one.standing, one.tests[0].on_skeleton) == ("verified", True)
 
 
-def test_an_approval_counts_for_what_it_has_seen() -> None:
+def test_an_approval_counts_only_for_earlier_work() -> None:
     trial = implemented().says("root:review#1.1", "MoreTests", critiques=[{"text": "too slow"}])
     one = trial.criterion()
     assert [(it.exit, it.good) for it in one.verdicts] == [("MoreTests", False)]
@@ -159,7 +159,7 @@ def test_a_refused_verdict_belongs_to_the_child_that_it_is_about() -> None:
     assert trial.criterion("AC-2").setbacks == ()
 
 
-def test_a_child_answers_for_what_it_was_given_and_its_parent_judges() -> None:
+def test_a_child_answers_for_its_criteria_and_its_parent_judges() -> None:
     trial = Trial(spec("calc", "AC-1", "AC-2"))
     trial.says("root:scaffold#1.1", "InitWork", childSpecs=[spec("part", "AC-1")]).says("root:tests#1.1", "TestsReady")
     approved(trial, "root/part").merges("root/part")
@@ -180,7 +180,7 @@ def test_a_child_answers_for_what_it_was_given_and_its_parent_judges() -> None:
     assert [(it.id, it.standing) for it in found.criteria] == [("AC-1", "verified"), ("AC-2", "none")]
 
 
-def test_a_criterion_is_told_in_the_words_of_whoever_asked_for_it() -> None:
+def test_a_criterion_has_the_words_of_the_spec_that_asked_for_it() -> None:
     trial = Trial(spec("calc", "AC-1"))
     part, own = spec("part", "AC-1"), {"id": "AC-2", "text": "a word of its own"}
     part["acceptanceCriteria"] = [{"id": "AC-1", "text": "anything goes"}, {**own}]
@@ -222,7 +222,7 @@ def tree(run: Scenario) -> CriteriaTree:
     return CriteriaTree(run.protocol, run.state, find)
 
 
-def test_who_builds_answers_and_who_has_judged_the_design_does_for_the_rest() -> None:
+def test_a_cycle_answers_for_its_criteria_and_the_module_for_the_rest() -> None:
     run = Scenario(load("riper"), {"modules": items("weighing")})
     run.signals("go", step="O1P").says("Designed", modules=()).says("ACCEPT").says("ACCEPT", at="root/weighing:audit")
     assert tree(run).answers == [("root/weighing", "WE-1"), ("root/weighing", "WE-2")]
@@ -272,7 +272,7 @@ def to_batches(cycles: tuple[Item, ...], parallel: str = "1") -> Scenario:
     return run.says("P0C")
 
 
-def test_a_criterion_is_given_on_through_a_batch_that_knows_of_none() -> None:
+def test_a_criterion_passes_through_a_batch_without_criteria() -> None:
     assert tree(planning()).answers == [("root/weighing", "WE-1"), ("root/weighing", "WE-2")]
     run = to_batches(items("TDD1"))
     assert run.where("root/weighing/Batch1/TDD1") == "red"

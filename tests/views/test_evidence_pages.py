@@ -69,7 +69,7 @@ TRIALS = {"merged": merged, "approved": approved, "green": implemented, "hostile
 
 
 @pytest.mark.parametrize("case", TRIALS)
-def test_it_is_whole_and_closed(case: str) -> None:
+def test_the_page_is_valid_html_without_outside_links(case: str) -> None:
     text = html(TRIALS[case]().evidence())
     page = Page(text)
     assert (page.faults, page.open) == ([], [])
@@ -85,7 +85,7 @@ def test_it_is_whole_and_closed(case: str) -> None:
     assert MADE in text[:1000], "a later page may take its place"
 
 
-def test_its_policy_allows_its_own_style_and_nothing_else() -> None:
+def test_the_policy_of_the_page_allows_only_its_own_style() -> None:
     text = html(merged().evidence())
     policy = next(
         attributes["content"] for _, attributes in Page(text).tags if "Content-Security-Policy" in attributes.values()
@@ -98,7 +98,7 @@ def test_its_policy_allows_its_own_style_and_nothing_else() -> None:
     )
 
 
-def test_what_others_wrote_is_shown_and_does_nothing() -> None:
+def test_foreign_text_is_shown_and_inert() -> None:
     text = html(hostile().evidence())
     assert not re.search("[\x00-\x08\x0b-\x1f\u202e\ud800-\udfff]", text)
     assert "{{ 7 * 7 }}" in text
@@ -134,7 +134,7 @@ def test_long_outputs_are_cut_and_the_rest_has_its_command() -> None:
     assert "treadle show calc-1 'root:tests#1.1' --json" in words
 
 
-def test_what_was_measured_is_a_picture_that_cannot_run() -> None:
+def test_a_measured_plot_is_an_image_that_cannot_run_scripts() -> None:
     trial = with_tests(Trial(spec("calc", "adds", "AC-1")))
     svg = "<svg><script>alert(1)</script></svg>"
     plot = trial.payloads.put({"kind": "plot", "svg": svg})
@@ -153,7 +153,7 @@ def told(found: Evidence) -> list[str]:
     return [f"{' ' * row.indent}{row.text}" for row in rows(found)]
 
 
-def test_a_criterion_is_told_from_its_test_to_its_merge() -> None:
+def test_a_criterion_is_shown_from_its_test_to_its_merge() -> None:
     lines = told(merged().evidence())
     assert lines[0] == "calc-1 · v3 1 · ended: Merged · 1 of 1 criteria verified"
     start = lines.index("✓ AC-1 · root · verified")
@@ -167,14 +167,14 @@ def test_a_criterion_is_told_from_its_test_to_its_merge() -> None:
     ]
 
 
-def test_what_is_missing_comes_before_what_is_there() -> None:
+def test_missing_proofs_come_before_existing_ones() -> None:
     lines = told(Trial().evidence())
     start = lines.index("✗ AC-1 · root · no evidence")
     assert lines[start + 2] == "    missing: no test stands for it"
     assert "goes on (works) · 0 of 1 criteria verified so far" in lines[0]
 
 
-def test_refusals_are_told_with_their_reports() -> None:
+def test_refusals_are_shown_with_their_reports() -> None:
     lines = told(with_tests().says("root:impl#1.1", "TestsPassed", {}, "green").evidence())
     assert "    before refused once: TestsPassed (green failed)" in lines
     start = lines.index("── Refused, failed and sent back ──")
@@ -182,14 +182,14 @@ def test_refusals_are_told_with_their_reports() -> None:
     assert lines[start + 2 : start + 4] == ["    ### green", "    - mend it"]
 
 
-def test_a_merge_that_was_rejected_is_told_with_its_reason() -> None:
+def test_a_rejected_merge_is_shown_with_its_reason() -> None:
     trial = approved()
     lines = told(trial.happens(trial.rejected("test_adds: fails: 5 is not 4")).evidence())
     at = next(at for at, line in enumerate(lines) if "sent back: MergeRejected.ContractViolation by effect" in line)
     assert lines[at + 1] == "    test_adds: fails: 5 is not 4"
 
 
-def test_what_broke_is_told_in_words() -> None:
+def test_a_crash_is_shown_with_its_report() -> None:
     trial = Trial()
     ref = trial.payloads.put({"report": "the test tool cannot start\nNo module named py"})
     lines = told(trial.happens(Failed(id="f", ts=NOW, act="root:scaffold#1.1", why="crash", detail_ref=ref)).evidence())
@@ -197,7 +197,7 @@ def test_what_broke_is_told_in_words() -> None:
     assert "    No module named py" in lines
 
 
-def test_what_tests_leave_open_is_told_though_it_refused_nothing() -> None:
+def test_notes_about_tests_are_shown_without_a_refusal() -> None:
     facts = red(TEST)
     noted = "".join(f"- (note) criterion AC-{n}: all its tests pass\n" for n in range(10))
     facts["red"] |= {"report": f"- something else\n{noted}"}
@@ -235,7 +235,7 @@ def by_own_word() -> Evidence:
     return trial.says("root:review#1.1", "Approved", signOff="fine").merges().evidence()
 
 
-def test_what_only_the_runner_has_seen_is_never_shown_as_witnessed() -> None:
+def test_a_result_that_only_the_runner_reports_is_never_shown_as_witnessed() -> None:
     found = by_own_word()
     assert (found.criteria[0].standing, found.criteria[0].own_word, found.tally.own_word) == ("verified", True, 1)
     assert LIMITS in [check.limits for step in found.accepted for check in step.checks]
@@ -249,13 +249,13 @@ def test_what_only_the_runner_has_seen_is_never_shown_as_witnessed() -> None:
     assert "1 of 1 criteria verified by the runner&#39;s own word" in page
 
 
-def test_what_others_have_seen_too_is_told_without_a_word_about_it() -> None:
+def test_a_witnessed_result_is_shown_without_a_remark() -> None:
     found = merged().evidence()
     assert (found.criteria[0].own_word, found.tally.own_word) == (False, 0)
     assert "own word" not in html(found) + str(list(rows(found)))
 
 
-def test_some_of_them_by_own_word() -> None:
+def test_the_score_counts_results_that_only_the_runner_reports() -> None:
     tally = msgspec.structs.replace(by_own_word().tally, criteria=3, verified=2)
     found = msgspec.structs.replace(by_own_word(), tally=tally)
     assert score(found) == "2 of 3 criteria verified (1 of them by the runner's own word)"
@@ -284,7 +284,7 @@ def reviewed(wrong: tuple[str, ...], *again: dict[str, dict[str, Json]]) -> Tria
     return trial
 
 
-def test_it_is_what_the_last_trial_of_the_same_tests_says() -> None:
+def test_unnoticed_mistakes_come_from_the_last_trial_of_the_same_tests() -> None:
     wrong = ("add returns 3",)
     assert with_tests().criterion().unnoticed == ()
     assert with_tests(facts=tried(TEST)).criterion().unnoticed == ()
@@ -295,7 +295,7 @@ def test_it_is_what_the_last_trial_of_the_same_tests_says() -> None:
     assert reviewed(wrong, red(TEST, SECOND)).criterion().unnoticed == (), "nobody has tried the second one"
 
 
-def test_both_pages_tell_it_with_the_criterion() -> None:
+def test_terminal_and_page_show_unnoticed_mistakes_with_the_criterion() -> None:
     wrong = tuple(f"add returns {n}" for n in range(6))
     found = with_tests(facts=tried(TEST, wrong=wrong)).evidence()
     lines = [row.text for row in rows(found)]

@@ -25,6 +25,6 @@ def test_people_read_the_names_they_know(left: str, said: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["v3", "fractal", "dptr", "riper"])
-def test_another_spelling_is_no_better_name(name: str) -> None:
+def test_an_exit_without_a_familiar_name_keeps_its_own(name: str) -> None:
     protocol = load(name)
     assert [exit_words(protocol, tag) for tag in protocol.exits] == list(protocol.exits)

@@ -19,11 +19,11 @@ def front(text: str) -> dict[str, Any]:
     return found
 
 
-def test_before_any_session_there_is_none() -> None:
+def test_before_any_session_there_is_no_handoff() -> None:
     assert HANDOFF not in Storied().files()
 
 
-def test_numbers_are_measured_and_words_are_the_agents_own() -> None:
+def test_a_handoff_has_measured_numbers_and_the_agents_words() -> None:
     words = "## What was done this time\n- UTC everywhere\n\n## Next session should note\n- leave AddItem alone"
     said = {"summary": "UTC.", "handoff": words, "reason": "none", "tests_pass": 999}
     failed = {**suite(42, ["a::b", "a::c"], skipped=1), "files_changed": ["internal/cart/service.go"]}
@@ -46,13 +46,13 @@ def test_numbers_are_measured_and_words_are_the_agents_own() -> None:
     assert run.files()[EACH] == text
 
 
-def test_a_heading_that_the_agent_wrote_is_ours_in_the_end() -> None:
+def test_the_orchestrator_replaces_the_agents_own_heading() -> None:
     said = {"handoff": "# HANDOFF — US-1 scaffold attempt:7\n\nmy words"}
     text = Storied().says("pass_bdd", said, complexity="S", parallel_tasks=0).files()[HANDOFF]
     assert split(text).body == "# HANDOFF — US-1 bdd attempt:1\n\nmy words"
 
 
-def test_it_is_overwritten_each_time() -> None:
+def test_each_session_overwrites_the_handoff() -> None:
     run = Storied().says("pass_bdd", {"handoff": "of bdd"}, complexity="S", parallel_tasks=0)
     assert "of bdd" in run.files()[HANDOFF]
     text = run.says("pass", {"handoff": "of the delta"}, "sdd-delta").files()[HANDOFF]
@@ -66,13 +66,13 @@ def test_the_reason_stands_in_the_front_matter(reason: str) -> None:
     assert front(text)["reason"] == reason
 
 
-def test_what_needs_a_person_says_so() -> None:
+def test_a_session_that_needs_a_person_says_so() -> None:
     text = Storied().says("needs_human", {"question": "Which currency?"}).files()[HANDOFF]
     assert front(text)["status"] == "needs_human"
     assert "Which currency?" in text
 
 
-def test_a_claim_that_was_refused_is_handed_on_with_what_was_found() -> None:
+def test_a_refused_claim_is_handed_on_with_its_findings() -> None:
     record = {**suite(3, ["a::b"]), "report": "- a::b: fails: 1 != 2"}
     run = Storied().scaffolded()
     run.says("pass_green", {"handoff": "All is green."}, fails=["green"], reports={"green": record})
@@ -83,7 +83,7 @@ def test_a_claim_that_was_refused_is_handed_on_with_what_was_found() -> None:
     )
 
 
-def test_the_words_of_the_last_attempt_are_handed_on_though_none_is_left() -> None:
+def test_the_words_of_the_last_attempt_are_handed_on_after_exhaustion() -> None:
     run = Storied().specified()
     run.run.answers("approve")
     for number in (1, 2):
@@ -99,7 +99,7 @@ def test_the_words_of_the_last_attempt_are_handed_on_though_none_is_left() -> No
     assert "no words of its own" not in text
 
 
-def test_a_session_that_broke_is_told_from_evidence() -> None:
+def test_a_broken_session_is_described_from_evidence() -> None:
     # A26
     run = Storied().scaffolded()
     detail = {"report": "the program ended with 137", "files_changed": ["src/a.py"], "code": 137}
@@ -114,7 +114,7 @@ def test_a_session_that_broke_is_told_from_evidence() -> None:
     assert "## Not yet resolved\n- broke: the program ended with 137" in text
 
 
-def test_time_that_is_up_is_told_from_evidence() -> None:
+def test_a_timeout_is_described_from_evidence() -> None:
     run = Storied().scaffolded()
     run.run.times_out()
     assert "## Not yet resolved\n- its time was up" in run.files()[HANDOFF]
@@ -175,7 +175,7 @@ def test_a_team_hands_over_the_files_of_all_its_executors_for_the_step_that_they
     assert handed_over(run) == ("impl", "pass", every), "verification has not begun"
 
 
-def test_a_team_whose_suite_fails_has_not_passed() -> None:
+def test_a_team_with_a_failing_suite_has_not_passed() -> None:
     run = changed(Storied().team(backend=("core",)), "core", "src/core.py")
     run.says("Folded", at="fold").run.checked("suite", ["green"])
     assert run.tells("step", "status") == ["impl", "running"]
@@ -184,7 +184,7 @@ def test_a_team_whose_suite_fails_has_not_passed() -> None:
     assert handed_over(run) == ("impl", "pass", ["src/other.py"]), "one executor has finished it"
 
 
-def test_a_team_hands_over_the_files_of_all_waves_and_not_those_of_a_task_that_was_taken_away() -> None:
+def test_a_team_hands_over_the_files_of_all_waves_without_dropped_tasks() -> None:
     run = Storied().team(backend=("core", "lost"))
     blocked = {"reason": "none", "description": "no", "files_changed": ["src/lost.py"]}
     run.says("blocker", blocked, run.task("lost"))
@@ -196,7 +196,7 @@ def test_a_team_hands_over_the_files_of_all_waves_and_not_those_of_a_task_that_w
     assert handed_over(changed(run, "next", "src/next.py"))[2] == ["src/core.py", "src/next.py"]
 
 
-def test_of_several_stories_the_latest_is_there_and_each_has_a_copy() -> None:
+def test_the_handoff_is_the_latest_storys_and_each_story_has_a_copy() -> None:
     run = Storied({"id": "US-1"}, {"id": "US-2"})
     first, second = sorted(run.run.state.acts)
     run.says("pass_bdd", {"handoff": "the first"}, first, complexity="S", parallel_tasks=0)
@@ -209,13 +209,13 @@ def test_of_several_stories_the_latest_is_there_and_each_has_a_copy() -> None:
     assert '"story": "US-2"' in run.lane("root/US-2/task")[".ai/STATE.json"]
 
 
-def test_words_that_hide_something_are_written_out() -> None:
+def test_hidden_characters_are_not_copied() -> None:
     text = Storied().says("failing.none", {"handoff": "a\x1b[2Jb\u202ec"}).files()[HANDOFF]
     assert "\x1b" not in text
     assert "\u202e" not in text
 
 
-def test_the_history_tells_each_story() -> None:
+def test_the_history_lists_the_steps_of_each_story() -> None:
     text = Storied().finished().files()[HISTORY]
     assert "## US-1 Coupons: Done, " in text
     assert " bdd: pass: Three scenarios." in text

@@ -21,7 +21,7 @@ ORDER: dict[str, Any] = {"story": "US-5", "step": "impl", "attempt": 2, "max_att
         ({"max_attempts": None}, "US-5 stands at impl (attempt 2, failing)", "US-5:impl"),
     ],
 )
-def test_a_story_in_the_middle(changes: dict[str, Any], stands: str, part: str) -> None:
+def test_an_unfinished_story_is_read_with_its_step(changes: dict[str, Any], stands: str, part: str) -> None:
     found = read_left_off(STATE, json.dumps(ORDER | changes).encode(), waterfall())
     assert found is not None
     assert (found.stands, found.part) == (stands, part)
@@ -45,7 +45,7 @@ def test_a_story_in_the_middle(changes: dict[str, Any], stands: str, part: str) 
         ),
     ],
 )
-def test_nothing_to_take_up(data: str) -> None:
+def test_an_order_without_an_unfinished_story_is_ignored(data: str) -> None:
     assert read_left_off(STATE, data.encode(), waterfall()) is None
 
 

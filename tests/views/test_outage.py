@@ -11,7 +11,7 @@ from treadle.views.words import moment, plain
 
 
 @pytest.mark.parametrize("why", OUTAGE_WORDS)
-def test_every_outage_is_told_with_its_time_or_with_who_ends_it(why: Outages) -> None:
+def test_every_outage_is_shown_with_its_end(why: Outages) -> None:
     run = Scenario(WORK_AND_REVIEW).is_held_up(why, wait=90, grant="g" if why == "budget" else "")
     until = moment(run.state.timers.get(OUTAGE, 0))
     assert outage(run.state, "try later") == ServiceOutage(why=why, code=f"outage.{why}", until=until, said="try later")
@@ -22,13 +22,13 @@ def test_every_outage_is_told_with_its_time_or_with_who_ends_it(why: Outages) ->
     assert bool(until) is (why in ("rate", "quota", "overload", "network"))
 
 
-def test_what_is_over_is_not_told_any_more() -> None:
+def test_an_ended_outage_is_not_shown() -> None:
     run = Scenario(WORK_AND_REVIEW)
     assert outage(run.state, "") is None
     assert outage(run.is_held_up("rate").fires(OUTAGE).state, "") is None
 
 
-def test_who_was_paused_meanwhile_waits_for_whoever_has_paused_it() -> None:
+def test_a_run_that_was_paused_during_an_outage_waits_for_its_resume() -> None:
     run = Scenario(TREE).says("Plan", parts=items("a", "b"))
     first, second = run.running()
     run.is_held_up("rate", first).signals("pause").fires(OUTAGE)

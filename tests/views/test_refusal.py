@@ -28,7 +28,7 @@ GATE = "### scope\n- a.txt: not yours to write\n- b.txt: nor that\n\n### build\n
         ("!crash", "x" * 999, "more characters]"),
     ],
 )
-def test_a_reason_names_the_checks_and_the_first_thing_they_found(cause: str, report: Json, said: str) -> None:
+def test_a_reason_names_the_checks_and_their_first_finding(cause: str, report: Json, said: str) -> None:
     found = reason(cause, report)
     assert found.startswith(said) or found.endswith(said)
     assert len(found) < 700

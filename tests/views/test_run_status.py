@@ -73,7 +73,7 @@ def test_only_a_run_that_has_just_asked_prints_its_whole_question() -> None:
         assert [line for line in lines if line.startswith("  treadle answer r retry")]
 
 
-def test_the_document_of_a_run_at_rest_has_what_moves_it() -> None:
+def test_the_document_of_a_resting_run_has_its_questions_its_pauses_and_its_due_time() -> None:
     (asked,) = rest_document(now_of(written(STUCK)), 3).questions
     assert (asked.id, [choice.name for choice in asked.choices]) == ("root:human#1.1", ["retry", "abort"])
     paused = now_of(written(Signalled(id="s", ts=NOW, inst="root", name="pause")), agents=("root:work#1.1",), due=NOW)

@@ -68,7 +68,7 @@ def test_a_story_from_its_scenarios_to_its_end() -> None:
     assert run.tells("step", "status", "completed_at") == ["done", "pass", "1970-01-01T00:00:18Z"]
 
 
-def test_an_attempt_that_fails_is_counted_and_its_tests_are_told() -> None:
+def test_a_failed_attempt_is_counted_with_its_tests() -> None:
     run = Storied().scaffolded()
     failed = suite(42, ["cart::coupon", "cart::expired"], skipped=1)
     run.says("failing_measured.none", {"reason": "none"}, reports={"measure": failed})
@@ -80,7 +80,7 @@ def test_an_attempt_that_fails_is_counted_and_its_tests_are_told() -> None:
     ]
 
 
-def test_a_claim_that_is_refused_says_what_was_measured() -> None:
+def test_a_refused_claim_shows_the_measured_results() -> None:
     run = Storied().scaffolded()
     record = {**suite(4, ["a::b"]), "files_changed": ["src/a.py"]}
     run.says("pass_green", fails=["green"], reports={"scope": {"files_changed": ["src/a.py"]}, "green": record})
@@ -88,7 +88,7 @@ def test_a_claim_that_is_refused_says_what_was_measured() -> None:
     assert run.tells("failing_tests", "files_changed") == [["a::b"], ["src/a.py"]]
 
 
-def test_nobody_who_is_left_is_a_person() -> None:
+def test_exhausted_attempts_need_a_person() -> None:
     run = Storied().scaffolded()
     for _ in range(5):
         run.says("failing_measured.none")
@@ -106,7 +106,7 @@ def test_the_reason_of_a_failure(reason: str) -> None:
     assert run.tells("step", "attempt", "status", "reason") == ["bdd", 1, "failing", reason]
 
 
-def test_the_reason_of_the_last_attempt_is_told_but_not_of_one_that_was_refused() -> None:
+def test_the_reason_of_the_last_attempt_is_shown_unless_it_was_refused() -> None:
     run = Storied().scaffolded()
     for _ in range(5):
         run.says("failing_measured.nfr_missing", {"handoff": "## Not yet resolved\n- which threshold?"})
@@ -130,7 +130,7 @@ def test_time_that_is_up() -> None:
     assert run.tells("step", "attempt", "status") == ["impl", 1, "running"]
 
 
-def test_what_waits_for_a_go_is_pending() -> None:
+def test_a_step_that_waits_for_a_go_is_pending() -> None:
     run = Storied(level=1)
     assert run.tells("step", "status", "dispatched_at") == ["bdd", "pending", None]
     run.run.signals("go", to="root/US-1", step="bdd")
@@ -146,14 +146,14 @@ def test_a_service_that_is_out_is_waited_for() -> None:
     assert run.tells("step", "status") == ["bdd", "pending"]
 
 
-def test_a_story_that_is_given_up() -> None:
+def test_an_aborted_question_leaves_the_story_failing() -> None:
     run = Storied().says("needs_human", {"question": "Which?"})
     assert run.tells("step", "status") == ["bdd", "needs_human"]
     run.run.answers("abort")
     assert run.tells("step", "status") == ["bdd", "failing"]
 
 
-def test_a_story_that_is_given_up_stands_where_it_stood() -> None:
+def test_an_aborted_story_keeps_a_step_that_did_not_begin() -> None:
     run = Storied(level=1)
     run.run.signals("go", to="root/US-1", step="bdd")
     run.says("pass_bdd", complexity="S", parallel_tasks=0)
@@ -163,7 +163,7 @@ def test_a_story_that_is_given_up_stands_where_it_stood() -> None:
 
 
 @pytest.mark.parametrize("exit_", ["", "failing.none"])
-def test_a_story_that_is_given_up_in_the_middle_of_a_step_has_failed(exit_: str) -> None:
+def test_a_story_aborted_in_the_middle_of_a_step_has_failed(exit_: str) -> None:
     run = Storied(level=1)
     run.run.signals("go", to="root/US-1", step="bdd")
     if exit_:
@@ -173,7 +173,7 @@ def test_a_story_that_is_given_up_in_the_middle_of_a_step_has_failed(exit_: str)
     assert run.state()["completed_at"]
 
 
-def test_what_a_person_says_stands_there_until_somebody_has_done_it() -> None:
+def test_a_persons_note_stays_until_the_step_is_done() -> None:
     run = Storied().specified()
     run.said["ref:note"] = "30 seconds"
     run.run.answers("approve", note="ref:note")
@@ -184,7 +184,7 @@ def test_what_a_person_says_stands_there_until_somebody_has_done_it() -> None:
 @pytest.mark.parametrize(
     ("ok", "command", "told"), [(True, ["ruff"], True), (False, ["ruff"], False), (True, [], None)]
 )
-def test_whether_the_linter_is_content(ok: bool, command: list[str], told: bool | None) -> None:
+def test_lint_pass_follows_the_lint_check(ok: bool, command: list[str], told: bool | None) -> None:
     run = Storied().scaffolded()
     run.says("pass_green", fails=[] if ok else ["lint"], reports={"lint": {"command": list[Any](command)}})
     assert run.tells("lint_pass") == [told]
@@ -200,7 +200,7 @@ def test_a_team_works_on_the_implementation() -> None:
     assert run.tells("step", "status") == ["impl", "needs_human"]
 
 
-def test_of_several_stories_each_has_its_own() -> None:
+def test_each_of_several_stories_has_its_own_file() -> None:
     run = Storied({"id": "US-1"}, {"id": "US-2", "blocked_by": ["US-1"]})
     assert run.state(".ai/states/US-1.json")["status"] == "running"
     blocked = run.state(".ai/states/US-2.json")
@@ -213,7 +213,7 @@ def test_of_several_stories_each_has_its_own() -> None:
     assert run.state(".ai/states/US-1.json")["step"] == "done"
 
 
-def test_a_story_whose_id_leads_elsewhere_has_no_file() -> None:
+def test_a_story_with_an_unsafe_id_has_no_file() -> None:
     run = Storied({"id": "US-1"}, {"id": "../../US-2"})
     assert sorted(path for path in run.files() if path.startswith(".ai/states")) == [".ai/states/US-1.json"]
 

@@ -66,7 +66,7 @@ def test_the_time_of_an_ended_run_stands_still() -> None:
     assert (early.instances[0].status, early.instances[0].positions, early.timers) == ("failed", (), ())
 
 
-def test_a_run_that_nobody_took_up_is_new() -> None:
+def test_a_run_without_events_is_new() -> None:
     now = now_of(Chronicle(lambda _: pytest.fail("there is nothing to find")))
     assert (now.status, now.protocol, now.instances, now.limits, now.began) == ("new", None, (), None, "")
 
@@ -106,7 +106,7 @@ def test_instances_are_a_tree_of_the_same_shape_as_the_run(tmp_path: Path) -> No
         assert all(state.insts[child.id].parent == branch.id for child in branch.children)
 
 
-def test_a_step_that_is_held_lies_below_the_one_that_holds_it() -> None:
+def test_an_interrupted_step_lies_below_its_handler() -> None:
     run = Scenario(load("v3")).says("InitWork", childSpecs=items("a", "b")).signals("ContextShift", to="root/a")
     run.says("InitWork", at="root/a:scaffold")
     chronicle = Chronicle(lambda _: run.protocol)

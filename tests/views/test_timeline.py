@@ -76,12 +76,12 @@ def unreadable(ref: str) -> Json:
 
 
 @pytest.mark.parametrize(("events", "text"), TOLD, ids=[text.partition(" →")[0] for _, text in TOLD])
-def test_an_event_is_told_with_what_followed(events: list[Event], text: str) -> None:
+def test_an_event_is_described_with_its_consequences(events: list[Event], text: str) -> None:
     chronicle = written(*events[:-1])
     assert describe_move(chronicle.take(encode_event(events[-1])), unreadable).text == text
 
 
-def test_a_stronger_model_is_told_by_its_tier() -> None:
+def test_a_stronger_model_is_shown_by_its_tier() -> None:
     run = Scenario(load("fractal")).says("InitLeaf").says("EmitChallenge").says("Stuck.SkillCeiling")
     made = Move(run.log[-1], run.protocol, run.state, run.state, run.commands)
     assert describe_move(made, unreadable).text.endswith(
@@ -118,7 +118,7 @@ def test_a_merge_that_was_rejected_says_why_where_that_can_be_looked_up() -> Non
     assert describe_move(made, unreadable).text.startswith(f"{claim} → root:impl#2.1 starts")
 
 
-def test_what_broke_says_how() -> None:
+def test_a_crash_is_described_with_its_report() -> None:
     made = written().take(encode_event(Failed(id="f", ts=NOW, act=WORK, why="crash", detail_ref="text:no such tool")))
     said = describe_move(made, lambda ref: {"report": ref.removeprefix("text:")}).text
     assert said.startswith(f"{WORK} broke: no such tool → ")
@@ -137,6 +137,6 @@ def test_what_broke_says_how() -> None:
         (Unavailable(id="u", ts=NOW, act=WORK, why="quota", detail_ref="r"), {"report": ""}, "outage.quota"),
     ],
 )
-def test_what_broke_has_a_code_also_in_older_logs(event: Event, details: Json, code: str) -> None:
+def test_a_failure_has_a_code_in_older_logs_too(event: Event, details: Json, code: str) -> None:
     one = describe_move(written().take(encode_event(event)), lambda _: details)
     assert (one.code, event_line(one).endswith(f" [{code}]")) == (code, True)

@@ -47,7 +47,7 @@ def test_a_refused_claim_is_another_attempt() -> None:
     assert shown(run)[0] == ("root", "tests", "works", "tdd:WriteTests, attempt 2 of 5")
 
 
-def test_an_agent_that_broke_is_told_as_long_as_its_place_is_taken() -> None:
+def test_a_restarted_agent_is_marked_until_its_activity_ends() -> None:
     run = spawned().says("TestsReady", at="root:tests", fails=["red"]).fails("crash", at="root:tests")
     broke = "attempt 2 of 5, broke and was started again (1)"
     assert shown(run)[0] == ("root", "tests", "works", f"tdd:WriteTests, {broke}")
@@ -65,7 +65,7 @@ def test_a_question_to_a_person_lists_the_choices() -> None:
     assert ("root/a", "stuck", "asks", "asks a person: retry, replan, abort") in shown(run)
 
 
-def test_a_handler_stands_above_what_is_held_until_it_is_done() -> None:
+def test_a_handler_stands_above_the_step_that_waits_for_it() -> None:
     run = spawned().signals("ContextShift", to="root/a").says("InitWork", at="root/a:scaffold")
     assert [line for line in shown(run) if line[0] == "root/a"] == [
         ("root/a", "rebase on ContextShift", "works", "Rebase"),
@@ -119,7 +119,7 @@ def test_a_barrier_is_a_wait_for_siblings() -> None:
     assert ("root/x", "a", "waits", "waits for its siblings to arrive") in shown(run)
 
 
-def test_what_must_be_seen_first_takes_the_room_there_is_and_keeps_its_order() -> None:
+def test_the_most_urgent_lines_are_kept_in_their_order() -> None:
     moods: list[Mood] = ["waits", "done", "failed", "works", "asks", "checks"]
     lines = [InstanceLine(depth=1, instance=mood, name=mood, mood=mood, text="") for mood in moods]
     assert [line.name for line in foremost(lines, 6)] == moods
@@ -136,7 +136,7 @@ def test_a_story_with_one_step_done_is_not_all_complete() -> None:
 
 
 @pytest.mark.parametrize("name", ["v3", "fractal", "dptr", "riper", "waterfall"])
-def test_whatever_lies_between_the_steps_of_agents_has_words(name: str) -> None:
+def test_every_step_without_an_agent_has_a_title(name: str) -> None:
     for graph in load(name).graphs.values():
         own = [step for step in graph.steps.values() if step.kind != "agent"]
         assert [step for step in own if not step.title and not step.row] == []

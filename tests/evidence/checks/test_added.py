@@ -40,7 +40,7 @@ NOTICING = {
     "test",
     [pytest.param(test, marks=[pytest.mark.soak] * (name != "called"), id=name) for name, test in NOTICING.items()],
 )
-def test_a_test_of_what_works_passes_if_it_fails_without(tmp_path: Path, test: str) -> None:
+def test_a_test_of_working_code_passes_if_it_fails_without_the_code(tmp_path: Path, test: str) -> None:
     async def story() -> None:
         stage, verdict = await claimed(tmp_path, {NEW: test})
         assert verdict.report == ""
@@ -71,7 +71,7 @@ IDLE = {
 
 @pytest.mark.soak
 @pytest.mark.parametrize(("test", "why"), IDLE.values(), ids=IDLE)
-def test_a_test_that_would_not_notice_is_refused(tmp_path: Path, test: str, why: str) -> None:
+def test_a_test_that_passes_without_the_code_is_refused(tmp_path: Path, test: str, why: str) -> None:
     async def story() -> None:
         _, verdict = await claimed(tmp_path, {NEW: test})
         assert why in verdict.report
@@ -80,7 +80,7 @@ def test_a_test_that_would_not_notice_is_refused(tmp_path: Path, test: str, why:
 
 
 @pytest.mark.soak
-def test_tests_of_what_is_missing_are_red_beside_those_of_what_is_there(tmp_path: Path) -> None:
+def test_tests_of_missing_code_are_red_beside_tests_of_existing_code(tmp_path: Path) -> None:
     missing = "from src.calc.double import double\n\n\ndef test_doubles() -> None:\n    assert double(4) == 8\n"
 
     async def story() -> None:
@@ -93,7 +93,7 @@ def test_tests_of_what_is_missing_are_red_beside_those_of_what_is_there(tmp_path
     run(story())
 
 
-def test_who_adds_no_test_is_asked_for_none(tmp_path: Path) -> None:
+def test_a_claim_without_new_tests_runs_no_tests(tmp_path: Path) -> None:
     async def story() -> None:
         stage, verdict = await claimed(tmp_path, {"docs/ddd/glossary.md": "# Words\n"})
         assert verdict.report == ""

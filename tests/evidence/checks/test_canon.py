@@ -36,7 +36,7 @@ async def rebased(tmp_path: Path, files: dict[str, str | None], check: str) -> s
     ],
     ids=["kept", "signature", "body", "gone"],
 )
-def test_siblings_are_canon(tmp_path: Path, lib: str, said: str) -> None:
+def test_a_rebase_may_not_change_merged_code_of_siblings(tmp_path: Path, lib: str, said: str) -> None:
     report = run(rebased(tmp_path, {"src/lib.py": lib}, "canon"))
     assert said in report
     assert bool(said) == bool(report)
@@ -53,7 +53,7 @@ def test_siblings_are_canon(tmp_path: Path, lib: str, said: str) -> None:
     ],
     ids=["renamed", "arguments", "logic", "more", "removed"],
 )
-def test_logic_stays(tmp_path: Path, mine: str | None, said: str) -> None:
+def test_a_rebase_may_not_change_logic(tmp_path: Path, mine: str | None, said: str) -> None:
     report = run(rebased(tmp_path, {"src/lib.py": MERGED, "src/calc/mine.py": mine}, "mechanical_only"))
     assert said in report
     assert bool(said) == bool(report)
@@ -70,7 +70,7 @@ def test_logic_stays(tmp_path: Path, mine: str | None, said: str) -> None:
     ],
     ids=["code", "arguments", "more", "weaker", "removed"],
 )
-def test_tests_demand_what_they_demanded(tmp_path: Path, path: str, text: str | None, code: str) -> None:
+def test_a_rebase_may_not_change_the_demands_of_tests(tmp_path: Path, path: str, text: str | None, code: str) -> None:
     report = run(rebased(tmp_path, {"src/lib.py": MERGED, path: text}, "mechanical_tests"))
     assert code in report
     assert bool(code) == bool(report)
@@ -109,7 +109,7 @@ async def rebased_script(tmp_path: Path, lib: str, mine: str, check: str) -> str
     ],
     ids=["kept", "body", "broken", "renamed", "logic", "no program"],
 )
-def test_other_languages_are_understood(tmp_path: Path, lib: str, mine: str, check: str, said: str) -> None:
+def test_a_rebase_of_typescript_is_checked_too(tmp_path: Path, lib: str, mine: str, check: str, said: str) -> None:
     report = run(rebased_script(tmp_path, lib, mine, check))
     assert said in report
     assert bool(said) == bool(report)

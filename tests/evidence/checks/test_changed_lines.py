@@ -47,7 +47,7 @@ async def refactored(stage: Stage, step: str, files: dict[str, str], n: str = "2
 
 
 @pytest.mark.soak
-def test_new_code_and_other_languages(tmp_path: Path) -> None:
+def test_untested_new_lines_and_unmeasured_languages_are_reported(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await implemented(tmp_path)
         kept = await refactored(stage, "impl", {"src/calc/add.py": f'"""Signs."""\n\n{SIGN}'})
@@ -66,7 +66,7 @@ def test_new_code_and_other_languages(tmp_path: Path) -> None:
 
 
 @pytest.mark.soak
-def test_weaker_tests(tmp_path: Path) -> None:
+def test_weaker_tests_lose_coverage_and_are_refused(tmp_path: Path) -> None:
     weaker = {"tests/calc/test_add.py": TESTS.replace("sign(-1)", "sign(1) and 'minus'")}
 
     async def story() -> None:
@@ -79,7 +79,7 @@ def test_weaker_tests(tmp_path: Path) -> None:
     run(story())
 
 
-def test_lines_of_others_do_not_count() -> None:
+def test_lines_from_before_the_run_do_not_count() -> None:
     origin = "a = 1\nb = 2\n"
     file = compare_coverage(
         "x.py", (origin, f"{origin}c = 3\n", f"z = 0\n{origin}c = 3\n"), lines(3, 1, 2, 3), lines(4, 1)

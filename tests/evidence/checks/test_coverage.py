@@ -77,7 +77,7 @@ def test_a_missing_manifest_and_tests_that_cannot_be_collected(tmp_path: Path) -
     run(story())
 
 
-def test_where_results_name_no_tests_the_listing_command_does(tmp_path: Path) -> None:
+def test_without_test_names_in_results_the_listing_command_is_used(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await Stage(tmp_path).start()
         python = (sys.executable, "-c")
@@ -146,7 +146,7 @@ def test_a_criterion_that_a_child_has_is_the_childs(tmp_path: Path) -> None:
 
 
 @pytest.mark.soak
-def test_a_shared_manifest_may_list_what_stood_there_before(tmp_path: Path) -> None:
+def test_a_shared_manifest_may_keep_its_older_entries(tmp_path: Path) -> None:
     test = "def test_old() -> None:\n    assert [1]\n\n\ndef test_new() -> None:\n    assert [1]\n"
     files = {"tests/test_a.py": test, "tests/US-1/test_manifest.json": listed(test_old="US-0-AC")}
     story_: dict[str, Json] = {

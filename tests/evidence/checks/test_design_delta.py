@@ -55,7 +55,7 @@ def test_a_delta_is_part_of_the_design(tmp_path: Path, design: str, said: str, p
         (DELTA.replace("- cart: `apply", "cart gets `apply"), ":3: 'cart gets `apply(coupon: str) -> Total`, at"),
     ],
 )
-def test_what_nobody_can_look_for_is_not_merged(tmp_path: Path, given: str, said: str) -> None:
+def test_a_delta_item_without_a_name_is_refused(tmp_path: Path, given: str, said: str) -> None:
     async def told() -> None:
         files = {"docs/sdd.md": SDD, "docs/deltas/US-1.md": given}
         stage = await Stage(tmp_path, "waterfall", graph="story", given=STORY, files=files).start()
@@ -65,7 +65,7 @@ def test_what_nobody_can_look_for_is_not_merged(tmp_path: Path, given: str, said
     run(told())
 
 
-def test_what_stood_in_the_design_before_is_not_looked_for(tmp_path: Path) -> None:
+def test_a_delta_that_the_design_already_contains_passes(tmp_path: Path) -> None:
     async def told() -> None:
         files = {"docs/sdd.md": MERGED, "docs/deltas/US-1.md": DELTA}
         stage = await Stage(tmp_path, "waterfall", graph="story", given=STORY, files=files).start()
@@ -75,7 +75,7 @@ def test_what_stood_in_the_design_before_is_not_looked_for(tmp_path: Path) -> No
     run(told())
 
 
-def test_without_a_delta_nothing_is_merged(tmp_path: Path) -> None:
+def test_a_missing_delta_is_refused(tmp_path: Path) -> None:
     async def told() -> None:
         stage = await Stage(tmp_path, "waterfall", graph="story", given=STORY).start()
         verdict = await stage.claim("verify", "x", {}, checks="checkpoint delta_merged")
@@ -112,7 +112,7 @@ REFERRED = {"schemas": {"Cart": {}, "Coupon": {"$ref": "#/components/schemas/Cod
         (contract(channels={"paid": {}}), ["channels paid"]),
     ],
 )
-def test_only_what_the_delta_names_has_changed(after: dict[str, Any], missing: list[str]) -> None:
+def test_a_contract_changes_only_where_the_delta_names_it(after: dict[str, Any], missing: list[str]) -> None:
     assert unnamed_changes(contract(), after, DELTA) == missing
 
 
@@ -141,7 +141,9 @@ def changed(**parts: Any) -> dict[str, Any]:
         ("`DELETE /cart/items`", changed(**{"/cart": CART | {"delete": {}}}), ["paths /cart"]),
     ],
 )
-def test_a_delta_names_methods_and_what_they_refer_to(delta: str, after: dict[str, Any], missing: list[str]) -> None:
+def test_a_delta_names_methods_and_the_schemas_that_they_refer_to(
+    delta: str, after: dict[str, Any], missing: list[str]
+) -> None:
     assert unnamed_changes(SHOP, after, f"## MODIFIED\n- {delta}\n") == missing
 
 

@@ -35,7 +35,7 @@ def test_every_signature_is_the_designs(tmp_path: Path, planned: str, instead: s
     run(story())
 
 
-def test_a_language_that_nobody_parses_is_compared_by_its_letters(tmp_path: Path) -> None:
+def test_a_language_without_a_parser_is_compared_as_text(tmp_path: Path) -> None:
     async def story() -> None:
         design = dict.fromkeys(DESIGN, "```\nfn parse(text: &str) -> Amount\n```\n")
         stage = await Stage(tmp_path, "dptr", files=design, graph="plan", given=MODULE).start()
@@ -49,7 +49,7 @@ def test_a_language_that_nobody_parses_is_compared_by_its_letters(tmp_path: Path
     run(story())
 
 
-def test_without_a_design_nothing_is_as_designed(tmp_path: Path) -> None:
+def test_a_plan_without_a_design_is_refused(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await Stage(tmp_path, "dptr", graph="plan", given=MODULE).start()
         claimed = await stage.claim("spec", "PC", {PLACE: PLAN}, checks=CHECKS)

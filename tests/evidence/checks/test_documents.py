@@ -24,7 +24,7 @@ BRIEF: dict[str, Json] = {"id": "b", "title": "B", "description": "d"}
         ("no heading anywhere, only text\n", "no heading"),
     ],
 )
-def test_what_makes_a_document(text: str, said: str) -> None:
+def test_a_document_needs_a_heading_enough_text_and_closed_code_blocks(text: str, said: str) -> None:
     found = [fault for fault, _ in document_fault(text)]
     assert any(said in one for one in found) if said else not found
 
@@ -44,7 +44,7 @@ def test_accepted_documents_are_there_for_the_next_agent(tmp_path: Path) -> None
     run(story())
 
 
-def test_a_reference_that_leads_nowhere_is_refused(tmp_path: Path) -> None:
+def test_a_dead_reference_is_refused(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await Stage(tmp_path, "dptr", {"a.py": ""}, "dptr", BRIEF).start()
         fields: dict[str, Json] = {

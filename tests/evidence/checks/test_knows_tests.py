@@ -23,7 +23,7 @@ SAID = [
 ]
 
 
-def test_what_is_pointed_out_and_what_is_left_alone(tmp_path: Path) -> None:
+def test_planted_special_cases_are_reported_and_honest_code_is_not(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await (await Stage(tmp_path).start()).tested()
         verdict = await stage.claim("impl", "TestsPassed", PLANTED, checks="checkpoint knows_tests?")
@@ -39,7 +39,7 @@ def test_what_is_pointed_out_and_what_is_left_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.soak
-def test_a_value_that_tests_take_for_right_is_not_exchanged_unseen(tmp_path: Path) -> None:
+def test_a_changed_constant_that_tests_expect_is_reported(tmp_path: Path) -> None:
     test = "from src.calc import A_SUM, add\n\n\ndef test_adds():\n    assert add.add(2, 3) == A_SUM\n"
     given = {"tests/calc/test_add.py": test, "tests/calc/test_manifest.json": MANIFEST}
     files = {**FILES, "src/calc/__init__.py": "from src.calc.sums import A_SUM\n", "src/calc/sums.py": "A_SUM = 5\n"}
@@ -82,7 +82,7 @@ def test_a_value_that_tests_take_for_right_is_not_exchanged_unseen(tmp_path: Pat
         ("return {a: 5, b: 2}[a]", 0),
     ],
 )
-def test_special_cases(body: str, count: int) -> None:
+def test_a_branch_on_a_literal_input_is_a_special_case(body: str, count: int) -> None:
     assert len(list(special_cases(f"def f(a, b):\n    {body}\n"))) == count
 
 

@@ -16,7 +16,7 @@ from tests.evidence.stage import ADD, Stage, run
     ],
     ids=["plain", "unused", "large"],
 )
-def test_what_is_pointed_out(tmp_path: Path, text: str, said: str) -> None:
+def test_unused_code_and_large_changes_are_advice(tmp_path: Path, text: str, said: str) -> None:
     async def story() -> None:
         stage = await (await Stage(tmp_path).start()).tested()
         verdict = await stage.claim("impl", "TestsPassed", {"src/calc/add.py": text}, checks="checkpoint minimal?")

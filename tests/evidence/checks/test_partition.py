@@ -81,7 +81,9 @@ def test_every_criterion_has_a_place(tmp_path: Path, fields: dict[str, Any], sai
         ),
     ],
 )
-def test_children_share_nothing(tmp_path: Path, children: list[Json], more: dict[str, Any], said: str) -> None:
+def test_children_share_neither_files_nor_criteria(
+    tmp_path: Path, children: list[Json], more: dict[str, Any], said: str
+) -> None:
     verdict = run(claimed(tmp_path, {"childSpecs": children, **more}, "children_partition"))
     assert said in verdict
     assert bool(said) == bool(verdict)
@@ -114,7 +116,7 @@ def test_a_new_plan_without_children_keeps_those_there_are(tmp_path: Path) -> No
         ({"outcome": "Aborted"}, "criterion AC-2 is in no planned test and no child has it"),
     ],
 )
-def test_a_child_that_was_given_up_covers_nothing(tmp_path: Path, more: dict[str, Any], said: str) -> None:
+def test_an_aborted_child_covers_no_criterion(tmp_path: Path, more: dict[str, Any], said: str) -> None:
     async def story() -> None:
         stage = await Stage(tmp_path, given=TWO).start()
         stage.add("root/b", "node", child("b", "AC-2"), **more)

@@ -108,7 +108,7 @@ def test_every_criterion_of_the_whole_belongs_to_a_module(tmp_path: Path) -> Non
     run(story())
 
 
-def test_a_later_plan_may_leave_out_what_merged_cycles_serve(tmp_path: Path) -> None:
+def test_a_later_plan_may_leave_out_criteria_of_merged_cycles(tmp_path: Path) -> None:
     async def story() -> None:
         brief: dict[str, Json] = {"id": "b", "title": "B", "description": "d", "modules": [MODULE]}
         stage = await Stage(tmp_path, "riper", graph="riper", given=brief).start()

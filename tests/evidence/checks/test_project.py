@@ -19,7 +19,7 @@ NOT_IF_BAD = (
 
 
 @pytest.mark.parametrize("name", ["build", "lint", "format"])
-def test_a_command_succeeds_or_its_output_is_told(tmp_path: Path, name: str) -> None:
+def test_a_failing_command_is_reported_with_its_output(tmp_path: Path, name: str) -> None:
     async def story() -> None:
         commands: dict[str, Any] = {name: NOT_IF_BAD}
         stage = await Stage(tmp_path, **commands).start()
@@ -52,7 +52,7 @@ def test_a_program_of_the_project_that_is_not_there_fails(tmp_path: Path) -> Non
     run(story())
 
 
-def test_a_failed_build_leaves_nothing_to_say_about_tests(tmp_path: Path) -> None:
+def test_a_failed_build_skips_the_tests(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await Stage(tmp_path, build=(sys.executable, "-c", "raise SystemExit(1)")).start()
         verdict = await stage.claim("impl", "TestsPassed", {"README.md": "x"}, checks="checkpoint scope build green")
@@ -186,7 +186,7 @@ def test_the_projects_own_check_runs_to_the_first_failure(tmp_path: Path) -> Non
         ),
     ],
 )
-def test_what_needs_a_shell_gets_one(tmp_path: Path, line: str, said: str) -> None:
+def test_a_post_check_with_shell_syntax_runs_in_a_shell(tmp_path: Path, line: str, said: str) -> None:
     async def story() -> None:
         stage = await Stage(tmp_path).start()
         ref = CheckRef(name="post_check", arg=line)

@@ -25,7 +25,7 @@ BOTH = "# Design\n\nParts of the shop.\n- `label(name)`\n- `price(cents)`\n\n## 
         (BOTH.replace("`label(name)`", "`label(name, size)`"), []),
     ],
 )
-def test_nothing_of_both_is_lost(now: str, lost: list[str]) -> None:
+def test_reconciling_keeps_the_lines_of_both_sides(now: str, lost: list[str]) -> None:
     assert lost_lines(BEFORE, OTHERS, OWN, now) == lost
 
 
@@ -44,7 +44,7 @@ def test_numbers_and_spaces_do_not_count(others: str, now: str, lost: list[str])
     assert lost_lines("", others, "US-2 is done.\n4 tests pass.", now) == lost
 
 
-def test_what_one_of_them_took_out_may_be_gone() -> None:
+def test_a_line_that_one_side_removed_may_be_gone() -> None:
     assert (
         lost_lines(BEFORE, OTHERS, OWN.replace("Parts of the shop.\n", ""), BOTH.replace("Parts of the shop.\n", ""))
         == []

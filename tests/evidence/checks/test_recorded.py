@@ -62,7 +62,7 @@ def test_a_document_that_is_still_right_passes_when_its_step_comes_again(tmp_pat
 
 
 @pytest.mark.parametrize("check", ["checkpoint", "readonly"])
-def test_what_was_changed_in_the_users_own_files_is_told_to_everybody(tmp_path: Path, check: str) -> None:
+def test_a_change_in_the_users_own_files_is_a_note_and_charges_no_agent(tmp_path: Path, check: str) -> None:
     async def story() -> None:
         stage = await Stage(tmp_path).start()
         verdict = await stage.claim("impl", "TestsPassed", {"../../../../README.md": "mine\n"}, checks=check)

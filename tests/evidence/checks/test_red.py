@@ -23,7 +23,7 @@ async def claimed(tmp_path: Path, files: dict[str, str | None], check: str = "re
     return stage, await stage.claim("tests", "TestsReady", files, checks=f"checkpoint {check}")
 
 
-def test_failing_tests_are_red_and_are_told_by_name(tmp_path: Path) -> None:
+def test_new_failing_tests_are_red_and_named(tmp_path: Path) -> None:
     async def story() -> None:
         stage, verdict = await claimed(tmp_path, {NEW: TEST, "tests/calc/test_manifest.json": MANIFEST})
         assert verdict.report == ""
@@ -83,7 +83,7 @@ def test_prepared(three) -> None:
 }
 
 
-def test_what_is_not_red(tmp_path: Path) -> None:
+def test_tests_that_fail_for_a_wrong_reason_are_not_red(tmp_path: Path) -> None:
     async def story() -> None:
         files: dict[str, str | None] = {f"tests/calc/test_{name}.py": text for name, (text, _) in WRONG.items()}
         _, verdict = await claimed(tmp_path, {**files, **RIGHT})
@@ -108,9 +108,7 @@ def test_what_is_not_red(tmp_path: Path) -> None:
     ],
     ids=["empty", "deleted", "skipped"],
 )
-def test_what_was_green_stays_green_and_something_fails(
-    tmp_path: Path, files: dict[str, str | None], said: str
-) -> None:
+def test_green_tests_stay_green_and_a_new_test_fails(tmp_path: Path, files: dict[str, str | None], said: str) -> None:
     async def story() -> None:
         _, verdict = await claimed(tmp_path, files)
         assert said in verdict.report, verdict.report
@@ -157,7 +155,7 @@ MAP = """{"spec_id": "calc", "acceptance_criteria_map": {"test_weak": "AC-1", "t
 
 
 @pytest.mark.soak
-def test_tests_that_a_wrong_implementation_passes_are_refused_if_they_notice_none(tmp_path: Path) -> None:
+def test_tests_that_notice_no_wrong_implementation_are_refused(tmp_path: Path) -> None:
     async def story() -> None:
         stage, verdict = await claimed(tmp_path, {NEW: WEAK, "tests/calc/test_manifest.json": MAP})
         assert "tests.blind" in stage.codes(verdict, "red")
@@ -211,7 +209,7 @@ def test_a_new_test_that_fails_once_and_passes_once_is_not_red(tmp_path: Path) -
 
 
 @pytest.mark.soak
-def test_a_test_for_what_is_there_already_counts_if_it_fails_on_the_skeleton(tmp_path: Path) -> None:
+def test_a_test_of_existing_code_counts_if_it_fails_on_the_skeleton(tmp_path: Path) -> None:
     more = "from src.calc.add import add\n\n\ndef test_zero() -> None:\n    assert add(0, 4) == 4\n"
 
     async def story() -> None:

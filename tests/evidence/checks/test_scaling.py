@@ -99,7 +99,7 @@ def test_time_shows_work_that_is_no_instruction() -> None:
     assert judge_limit("time", parse_growth("O(n)"), within).verdict == "exceeds"
 
 
-def test_times_that_are_short_or_only_a_little_too_steep_decide_nothing() -> None:
+def test_short_or_slightly_steep_times_still_fit() -> None:
     noisy = measured(instructions=lambda n: n, seconds=lambda n: 1e-9 * n**2)
     assert judge_limit("time", parse_growth("O(n)"), noisy).verdict == "fits"
     steep = measured(instructions=lambda n: n, seconds=lambda n: 1e-4 * n**1.3)
@@ -129,7 +129,7 @@ def test_a_call_that_does_not_end_exceeds_its_limit() -> None:
     assert judge_limit("time", parse_growth("O(n)"), deep).verdict == "fits"
 
 
-def test_too_few_points_decide_nothing() -> None:
+def test_too_few_points_are_unmeasurable() -> None:
     none = judge_limit("time", parse_growth("O(n)"), ScalingMeasurement(problem="ImportError: no module"))
     assert (none.verdict, none.reason) == ("unmeasurable", "ImportError: no module")
     assert judge_limit("time", parse_growth("O(n)"), ScalingMeasurement()).verdict == "unmeasurable"
@@ -221,7 +221,7 @@ def test_a_function_that_is_too_slow_is_advice_with_points(tmp_path: Path) -> No
     run(story())
 
 
-def test_tests_that_call_no_function_leave_nothing_to_measure(tmp_path: Path) -> None:
+def test_tests_that_call_no_function_are_unmeasurable(tmp_path: Path) -> None:
     async def story() -> None:
         stage, verdict = await claimed(tmp_path, {"time": "O(n)"}, tests="def test_a() -> None:\n    assert 1 + 1\n")
         told = stage.evidence(verdict, "scaling")["scaling"]
@@ -232,7 +232,7 @@ def test_tests_that_call_no_function_leave_nothing_to_measure(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("limits", [None, {}, {"time": None}])
-def test_a_spec_without_limits_measures_nothing(tmp_path: Path, limits: Json) -> None:
+def test_a_spec_without_limits_is_not_measured(tmp_path: Path, limits: Json) -> None:
     async def story() -> None:
         stage, verdict = await claimed(tmp_path, limits)
         evidence = stage.evidence(verdict, "scaling")

@@ -89,7 +89,7 @@ def test_scenarios_are_those_of_the_story(tmp_path: Path, old: str, new: str, sa
         ("@unit", "@e2e", "has other scenarios or tags now"),
     ],
 )
-def test_only_what_was_unclear_is_answered(tmp_path: Path, old: str, new: str, said: str) -> None:
+def test_clarifying_changes_only_the_unclear_scenario(tmp_path: Path, old: str, new: str, said: str) -> None:
     async def told() -> None:
         stage = await story(tmp_path)
         verdict = await stage.claim("scaffold", "pass_red", {PLACE: GOOD.replace(old, new)}, checks="commit clarified")
@@ -129,7 +129,7 @@ SKIPPED, TRIED, WRONG = "pytest.skip('floats?')", "assert add(2, 3) == 5", "asse
 
 
 @pytest.mark.soak
-def test_every_scenario_is_tested_and_nobody_guesses(tmp_path: Path) -> None:
+def test_every_scenario_has_a_test_and_no_test_guesses_an_unclear_one(tmp_path: Path) -> None:
     async def told() -> None:
         stage = await story(tmp_path)
         cases = {

@@ -10,7 +10,7 @@ ASKED: dict[str, Json] = {"clarifications": [{"question": "What about floats?", 
 STORY: dict[str, Json] = {"id": "US-1", "title": "t", "description": "d"}
 
 
-def test_scenarios_are_read_for_what_nobody_is_asked(tmp_path: Path) -> None:
+def test_computed_fields_are_read_from_the_scenarios(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await Stage(tmp_path, "waterfall", graph="story", given=STORY).start()
         none = await stage.claim("bdd", "pass_bdd", {}, checks="schema:gherkin")

@@ -36,7 +36,9 @@ CONFIG = "[project]\nname = 'calc'\n\n[tool.pytest.ini_options]\naddopts = '-q'\
         ("scaffold", "scope_src", {"src/calc/conftest.py": ""}, "[tests.modified]"),
     ],
 )
-def test_what_a_role_may_write(tmp_path: Path, step: str, check: str, files: dict[str, str | None], said: str) -> None:
+def test_each_role_changes_only_files_in_its_scope(
+    tmp_path: Path, step: str, check: str, files: dict[str, str | None], said: str
+) -> None:
     async def story() -> None:
         stage = await Stage(tmp_path).start()
         verdict = await stage.claim(step, "TestsPassed", files, checks=check)
@@ -48,7 +50,7 @@ def test_what_a_role_may_write(tmp_path: Path, step: str, check: str, files: dic
     run(story())
 
 
-def test_a_renaming_needs_leave_for_both_ends(tmp_path: Path) -> None:
+def test_a_rename_needs_both_paths_in_the_scope(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await Stage(tmp_path, files={"src/calc/a.py": "x = 1\n" * 20, "docs/b.md": "y\n"}).start()
         files = {"docs/b.md": None, "src/calc/b.md": "y\n"}
@@ -58,7 +60,7 @@ def test_a_renaming_needs_leave_for_both_ends(tmp_path: Path) -> None:
     run(story())
 
 
-def test_the_tests_own_section_of_a_shared_file_is_the_tests(tmp_path: Path) -> None:
+def test_the_test_section_of_a_shared_file_belongs_to_the_tests(tmp_path: Path) -> None:
     async def story() -> None:
         given_: dict[str, Json] = {"name": "m", "criteria": [], "description": ""}
         stage = await Stage(tmp_path, "dptr", {"pyproject.toml": CONFIG, "a.py": ""}, "cycle", given_).start()
@@ -105,7 +107,7 @@ def test_a_protected_file_needs_a_persons_word(tmp_path: Path) -> None:
     run(story())
 
 
-def test_advice_refuses_nothing(tmp_path: Path) -> None:
+def test_a_failed_advisory_check_does_not_refuse_a_claim(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await Stage(tmp_path).start()
         verdict = await stage.claim("impl", "TestsPassed", {"README.md": "x"}, checks="checkpoint scope?")
@@ -141,7 +143,7 @@ def reference(path: str, glob: str) -> bool:
 
 
 @given(PATHS, GLOBS)
-def test_globs_mean_what_the_slow_way_says(path: str, glob: str) -> None:
+def test_globs_match_like_the_reference_implementation(path: str, glob: str) -> None:
     assert matches(path, [glob]) == reference(path, glob)
 
 
@@ -171,7 +173,7 @@ def test_globs_that_name_one_path_overlap(path: str, one: str, other: str) -> No
         ("a?c", "ac", False),
     ],
 )
-def test_overlaps(one: str, other: str, expected: bool) -> None:
+def test_overlapping_globs_are_recognised(one: str, other: str, expected: bool) -> None:
     assert globs_overlap(one, other) == expected
 
 
@@ -193,9 +195,7 @@ STUB = "def due(x: int) -> int:\n    raise NotImplementedError\n"
         ({"treadle.toml": ""}, "[scope.orchestrator]"),
     ],
 )
-def test_an_author_of_tests_may_add_stubs_and_nothing_more(
-    tmp_path: Path, files: dict[str, str | None], said: str
-) -> None:
+def test_an_author_of_tests_may_add_stubs_only(tmp_path: Path, files: dict[str, str | None], said: str) -> None:
     async def story() -> None:
         stage = await Stage(tmp_path, "waterfall", {"src/old.py": OLD}, "story", US_1).start()
         verdict = await stage.claim("scaffold", "pass_red", files, checks="scope scope_tests")

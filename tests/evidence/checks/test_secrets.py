@@ -41,16 +41,16 @@ HARMLESS = [
 
 
 @pytest.mark.parametrize("line", REAL)
-def test_credentials_are_found(line: str) -> None:
+def test_credentials_are_detected(line: str) -> None:
     assert secret_kinds(line)
 
 
 @pytest.mark.parametrize("line", HARMLESS)
-def test_what_only_talks_about_them_is_not(line: str) -> None:
+def test_a_line_that_only_mentions_credentials_is_harmless(line: str) -> None:
     assert not secret_kinds(line)
 
 
-def test_only_what_was_added_counts_and_its_value_is_not_repeated(tmp_path: Path) -> None:
+def test_only_added_lines_count_and_the_credential_is_not_repeated(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await Stage(tmp_path, files={"old.py": f"{REAL[0]}\n", "a.py": "x = 1\n"}).start()
         assert (await stage.claim("impl", "TestsPassed", {"a.py": "x = 2\n"}, checks="no_secrets")).report == ""

@@ -120,7 +120,7 @@ def test_an_old_test_stands_for_no_criterion(tmp_path: Path, language: Language,
 
 
 @pytest.mark.parametrize("language", [PYTHON, pytest.param(GO, marks=pytest.mark.soak)], ids=["python", "go"])
-def test_what_holds_already_is_left_to_a_person(tmp_path: Path, language: Language) -> None:
+def test_an_old_test_of_a_holding_criterion_is_left_to_a_person(tmp_path: Path, language: Language) -> None:
     async def story() -> None:
         stage = await staged(tmp_path, language)
         files = {**language.new, **manifest({language.old_id: "holds:AC-2", language.new_id: "AC-1"})}
@@ -170,7 +170,9 @@ EMPTY = "from src.calc.add import add\n\n\ndef test_empty() -> None:\n    "
     ],
     ids=["proved", "passes on the skeleton", "asserts nothing"],
 )
-def test_a_test_that_is_written_after_the_implementation(tmp_path: Path, body: str, code: str) -> None:
+def test_a_test_written_after_the_implementation_must_fail_on_the_skeleton(
+    tmp_path: Path, body: str, code: str
+) -> None:
     async def story() -> None:
         stage = await staged(tmp_path, PYTHON)
         listed = {PYTHON.new_id: "AC-1"}
@@ -190,7 +192,7 @@ SKIPPED = "tests/calc/test_skipped.py::test_skipped"
 
 
 @pytest.mark.parametrize("check", ["red", "seen_red"])
-def test_neither_an_old_test_nor_a_skipped_one_proves_anything(tmp_path: Path, check: str) -> None:
+def test_neither_an_old_test_nor_a_skipped_one_proves_a_criterion(tmp_path: Path, check: str) -> None:
     skipped = "import pytest\n\n\n@pytest.mark.skip\ndef test_skipped() -> None:\n    assert False\n"
     language = PYTHON._replace(files=PYTHON.files | {"tests/calc/test_skipped.py": skipped})
 

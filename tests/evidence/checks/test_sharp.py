@@ -21,7 +21,7 @@ async def finished(tmp_path: Path) -> Stage:
     return stage
 
 
-def test_a_criterion_whose_tests_pass_whatever_is_returned_is_refused(tmp_path: Path) -> None:
+def test_a_criterion_is_refused_if_its_tests_accept_any_return_value(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await finished(tmp_path)
         verdict = await stage.claim("tests", "TestsReady", {}, checks="checkpoint sharp", n="2.1")
@@ -32,7 +32,7 @@ def test_a_criterion_whose_tests_pass_whatever_is_returned_is_refused(tmp_path: 
 
 
 @pytest.mark.soak
-def test_something_is_not_enough_and_the_right_value_is(tmp_path: Path) -> None:
+def test_tests_must_check_the_right_value_and_not_just_any_value(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await finished(tmp_path)
         verdict = await stage.claim("tests", "TestsReady", {NEW: CONTENT}, checks="checkpoint sharp", n="2.2")
@@ -47,7 +47,7 @@ def test_something_is_not_enough_and_the_right_value_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.soak
-def test_a_large_value_is_tried_though_no_small_one_was_taken(tmp_path: Path) -> None:
+def test_a_large_wrong_value_is_tried_even_if_small_ones_were_noticed(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await finished(tmp_path)
         verdict = await stage.claim("tests", "TestsReady", {NEW: LARGE}, checks="checkpoint sharp", n="2.1")
@@ -58,7 +58,7 @@ def test_a_large_value_is_tried_though_no_small_one_was_taken(tmp_path: Path) ->
     run(story())
 
 
-def test_without_a_skeleton_there_is_nothing_to_try(tmp_path: Path) -> None:
+def test_without_a_skeleton_the_check_passes_with_a_note(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await Stage(tmp_path).start()
         verdict = await stage.claim("tests", "TestsReady", {NEW: SHARP, PLACE: MAP}, checks="checkpoint sharp")

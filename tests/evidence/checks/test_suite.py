@@ -32,7 +32,7 @@ PARENTS = "def test_whole() -> None:\n    from src.whole import whole\n\n    ass
     ],
     ids=["wrong", "syntax", "exit"],
 )
-def test_what_is_not_green(tmp_path: Path, files: dict[str, str | None], said: str) -> None:
+def test_wrong_or_manipulating_code_is_not_green(tmp_path: Path, files: dict[str, str | None], said: str) -> None:
     async def story() -> None:
         stage = await (await Stage(tmp_path).start()).tested()
         verdict = await stage.claim("impl", "TestsPassed", files, checks="checkpoint green tests_unmodified")
@@ -42,7 +42,7 @@ def test_what_is_not_green(tmp_path: Path, files: dict[str, str | None], said: s
     run(story())
 
 
-def test_a_test_that_the_implementer_bends_is_measured_as_it_was(tmp_path: Path) -> None:
+def test_a_test_that_the_implementer_changed_runs_in_its_accepted_form(tmp_path: Path) -> None:
     cheat = {
         "tests/calc/test_add.py": "def test_adds() -> None:\n    assert True\n",
         "src/calc/conftest.py": "collect_ignore = ['x']\n",
@@ -68,7 +68,7 @@ def test_a_test_that_the_implementer_bends_is_measured_as_it_was(tmp_path: Path)
     run(story())
 
 
-def test_a_skip_that_the_code_brings_about_is_no_pass(tmp_path: Path) -> None:
+def test_a_skip_caused_by_the_code_is_no_pass(tmp_path: Path) -> None:
     tests = {
         "tests/calc/test_add.py": "import pytest\n\nadd = pytest.importorskip('src.calc.add')\n\n\n"
         "def test_adds() -> None:\n    assert add.add(2, 3) == 5\n\n\ndef test_is() -> None:\n    assert add\n",
@@ -84,7 +84,7 @@ def test_a_skip_that_the_code_brings_about_is_no_pass(tmp_path: Path) -> None:
     run(story())
 
 
-def test_measuring_refuses_nothing(tmp_path: Path) -> None:
+def test_a_request_to_retry_is_measured_and_not_refused(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await (await Stage(tmp_path).start()).tested()
         verdict = await stage.claim("impl", "RequestRetry", {"src/calc/add.py": "x = 1 / 0\n"})
@@ -96,7 +96,7 @@ def test_measuring_refuses_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.soak
-def test_a_child_is_not_held_up_by_what_waits_for_others_but_a_cycle_is_by_its_baseline(tmp_path: Path) -> None:
+def test_open_tests_of_the_parent_do_not_block_its_child(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await (await Stage(tmp_path).start()).scaffolded()
         await stage.claim("tests", "TestsReady", {"tests/calc/test_whole.py": PARENTS}, checks="checkpoint")
@@ -129,7 +129,7 @@ def test_a_rebase_keeps_every_colour(tmp_path: Path) -> None:
     run(story())
 
 
-def test_checks_without_a_lane_compare_with_what_the_author_wrote(tmp_path: Path) -> None:
+def test_checks_without_a_lane_compare_with_the_authors_commit(tmp_path: Path) -> None:
     async def story() -> None:
         cycle: dict[str, Json] = {"id": "TDD1", "files": [], "interface": ""}
         stage = await Stage(tmp_path, "riper", graph="rcycle", given=cycle).start()
@@ -146,7 +146,7 @@ def test_checks_without_a_lane_compare_with_what_the_author_wrote(tmp_path: Path
     run(story())
 
 
-def test_an_answer_of_the_past_is_not_asked_for_again_and_a_damaged_one_is(tmp_path: Path) -> None:
+def test_a_cached_result_is_reused_and_a_damaged_one_is_measured_again(tmp_path: Path) -> None:
     async def story() -> None:
         begun = Stage(tmp_path)
         begun.cache = tmp_path / "cache"
@@ -166,7 +166,7 @@ def test_an_answer_of_the_past_is_not_asked_for_again_and_a_damaged_one_is(tmp_p
 
 
 @pytest.mark.soak
-def test_one_by_one_what_speaks_about_the_end_may_wait_and_is_owed_at_the_end(tmp_path: Path) -> None:
+def test_unfinished_parts_may_wait_until_the_lock_of_the_suite(tmp_path: Path) -> None:
     two = f"{SKELETON}\n\ndef twice(a: int) -> int:\n    raise NotImplementedError\n"
     contract = "from src.calc.add import twice\n\n\ndef test_twice() -> None:\n    assert twice(2) == 4\n"
 
@@ -283,7 +283,7 @@ def found(stage: Stage, verdict: Verdict, check: str) -> dict[str, str]:
 
 
 @pytest.mark.soak
-def test_what_failed_before_the_run_is_told_and_refuses_nobody_whose_it_is_not(tmp_path: Path) -> None:
+def test_failures_from_before_the_run_are_notes_and_own_failures_are_refused(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await (await Stage(tmp_path, files={**FILES, **BROKEN}).start()).tested()
         verdict = await stage.claim("impl", "TestsPassed", {"src/calc/add.py": ADD}, checks="checkpoint green")
@@ -335,7 +335,7 @@ def test_once():
 @pytest.mark.parametrize(
     ("name", "refused"), [pytest.param("test_old.py", False, marks=pytest.mark.soak), ("test_add.py", True)]
 )
-def test_an_old_test_that_fails_once_refuses_nothing(tmp_path: Path, name: str, refused: bool) -> None:
+def test_an_old_test_that_fails_once_is_not_charged(tmp_path: Path, name: str, refused: bool) -> None:
     """A busy machine lets an old test run out of time, once; on the base it never does."""
     trip, file = tmp_path / "trip", f"tests/calc/{name}"
     once = ONCE.format(trip=str(trip))
@@ -392,7 +392,7 @@ def test_any() -> None:
 """
 
 
-def test_a_test_that_could_never_fail_before_the_run_is_nobodys_fault(tmp_path: Path) -> None:
+def test_an_old_test_that_can_never_fail_is_not_charged(tmp_path: Path) -> None:
     old = {"src/calc/any.py": ANY, "tests/calc/test_any.py": TOOTHLESS}
 
     async def story() -> None:
@@ -419,7 +419,7 @@ def test_a_test_that_could_never_fail_before_the_run_is_nobodys_fault(tmp_path: 
     ],
     ids=["broken", "uncollected", "lost", "skipped", "renamed", "rewritten", "harmless"],
 )
-def test_a_step_that_breaks_what_passed_is_refused_there(
+def test_a_step_that_breaks_a_passing_test_is_refused(
     tmp_path: Path, files: dict[str, str | None], expected: dict[str, str]
 ) -> None:
     old = {"src/calc/old.py": "def old() -> int:\n    return 1\n", "tests/calc/test_old.py": PASSES, **BROKEN}
@@ -464,7 +464,7 @@ exec {python} -m pytest "$@"
 
 
 @pytest.mark.parametrize("condition", ["-e README.md", "-e broken.txt"])
-def test_a_test_tool_that_cannot_start_is_nobodys_fault_unless_they_kept_it_from_that(
+def test_a_test_tool_that_cannot_start_is_charged_only_to_the_work_that_broke_it(
     tmp_path: Path, condition: str
 ) -> None:
     tool = tmp_path / "start"

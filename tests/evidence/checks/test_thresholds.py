@@ -94,7 +94,7 @@ def test_a_threshold_is_measured(tmp_path: Path, bdd: str, table: str, said: str
         ("python -m perf", {"perf.py": "print('PERF-01: 1 ms')"}, "perf.py: measures PERF-01"),
     ],
 )
-def test_who_is_measured_does_not_adjust_what_measures(
+def test_the_measured_work_may_not_change_its_measuring_tool(
     tmp_path: Path, tool: str, change: dict[str, str], said: str
 ) -> None:
     async def told() -> None:
@@ -148,7 +148,7 @@ def test_a_tool_that_is_not_installed_is_no_fault_of_the_agent(tmp_path: Path) -
         ),
     ],
 )
-def test_who_reviews_the_scenarios_knows_what_is_measured(
+def test_the_reviewer_of_scenarios_reads_their_thresholds(
     tmp_path: Path, table: str, refused: str, measured: list[Json]
 ) -> None:
     async def told() -> None:

@@ -29,7 +29,7 @@ def test_bodies_that_are_missing(tmp_path: Path, file: str, text: str, said: str
     assert bool(said) == bool(report)
 
 
-def test_what_others_left_is_not_this_works(tmp_path: Path) -> None:
+def test_unfinished_code_of_others_is_not_charged(tmp_path: Path) -> None:
     assert run(claimed(tmp_path, "src/calc/b.py", "x = 1\n", "no_undefined")) == ""
 
 
@@ -49,7 +49,7 @@ def test_todos_have_an_owner(tmp_path: Path, text: str, said: str) -> None:
     assert bool(said) == bool(report)
 
 
-def test_a_story_leaves_none_of_the_stubs_that_it_has_brought(tmp_path: Path) -> None:
+def test_a_story_leaves_none_of_its_own_stubs(tmp_path: Path) -> None:
     async def story() -> None:
         given: dict[str, Json] = {"id": "US-1", "title": "Sums", "description": "Adds."}
         other = SKELETON.replace("add", "subtract")

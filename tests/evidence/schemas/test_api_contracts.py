@@ -33,6 +33,6 @@ components:
         ("a: !!python/object/apply:os.system [x]\n", "cannot be read"),
     ],
 )
-def test_contracts(text: str, said: str) -> None:
+def test_faults_of_a_contract_are_named(text: str, said: str) -> None:
     found = [str(one) for one in contract_problems("f", text)]
     assert any(said in one for one in found) if said else not found

@@ -28,6 +28,6 @@ GOOD = "# US-1\n\n## ADDED\n- cart: `add(item)`\n\n## MODIFIED\nNone\n\n## REMOV
         (GOOD.replace("## REMOVED", "## Decision\nThis one.\n\n## REMOVED"), ""),
     ],
 )
-def test_deltas(text: str, said: str) -> None:
+def test_faults_of_a_delta_are_named(text: str, said: str) -> None:
     found = [str(one) for one in delta_problems("d.md", text)]
     assert any(said in one for one in found) if said else not found

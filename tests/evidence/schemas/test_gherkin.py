@@ -58,11 +58,11 @@ def test_a_good_document() -> None:
         ("refuses text", "adds two numbers", "d.md:13: two scenarios are called 'adds two numbers'"),
     ],
 )
-def test_what_is_wrong(old: str, new: str, said: str) -> None:
+def test_faults_of_a_scenario_document_are_named(old: str, new: str, said: str) -> None:
     assert any(said in str(one) for one in gherkin_problems("d.md", GOOD.replace(old, new)))
 
 
-def test_a_scenario_knows_what_is_unclear_in_it() -> None:
+def test_a_scenario_lists_its_open_questions() -> None:
     text = GOOD.replace("- nothing", "- [NEEDS CLARIFICATION: what else?]")
     assert [one.questions for one in scenarios(text)] == [("what about floats?",), ()]
     assert open_questions(text) == ["what about floats?", "what else?"]
@@ -77,7 +77,7 @@ def test_an_outline_has_examples(examples: str) -> None:
 @pytest.mark.parametrize(
     "mark", ["[NEEDS-CLARIFICATION: how?]", "[ needs clarification how?]", "[NEEDS\n CLARIFICATION: how?]"]
 )
-def test_a_question_is_found_however_it_is_marked(mark: str) -> None:
+def test_a_question_is_recognised_in_every_spelling_of_its_mark(mark: str) -> None:
     assert open_questions(f"Then it {mark} is") == ["how?"]
 
 

@@ -64,7 +64,7 @@ def test_exported_names_and_their_signatures() -> None:
     }
 
 
-def test_at_the_top_the_package_s_name_counts() -> None:
+def test_a_top_level_file_goes_by_its_package_name() -> None:
     assert list(read("cart.go", b"package shop\n\nfunc New() {}\n").symbols) == ["shop.New"]
 
 
@@ -80,13 +80,13 @@ def test_at_the_top_the_package_s_name_counts() -> None:
         ("var A, B = 1, 2", "var A, B = 2, 1", False),
     ],
 )
-def test_only_what_is_meant_counts(one: str, other: str, same: bool) -> None:
+def test_layout_comments_and_receiver_names_do_not_matter(one: str, other: str, same: bool) -> None:
     before, after = (read("p/a.go", f"package p\n\n{text}\n".encode()) for text in (one, other))
     assert before.symbols
     assert (before == after) == same
 
 
-def test_what_is_no_program() -> None:
+def test_a_syntax_error_has_its_line() -> None:
     with pytest.raises(SyntaxError) as caught:
         read("a.go", b"package a\n\nfunc F( {\n}\n")
     assert caught.value.lineno

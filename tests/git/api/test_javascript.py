@@ -71,7 +71,7 @@ def test_the_members_of_a_class_are_names() -> None:
         ),
     ],
 )
-def test_exports(source: str, expected: dict[str, str] | None) -> None:
+def test_exported_names_have_their_signatures(source: str, expected: dict[str, str] | None) -> None:
     wanted = {"I": "interface I extends J { a: string; b?(x: number): void }"} if expected is None else expected
     assert signatures(source) == {f"web/cart.{name}": text for name, text in wanted.items()}
 
@@ -92,7 +92,7 @@ def test_the_older_manner_of_exporting(source: str, expected: set[str]) -> None:
     assert set(signatures(source, "web/cart.js")) == {f"web/cart.{name}" for name in expected}
 
 
-def test_declarations_without_exports_are_there_for_everybody() -> None:
+def test_declarations_without_exports_are_global() -> None:
     source = "declare function k(a: number): void;\ninterface W { a: 1 }\n"
     assert set(signatures(source, "types/g.d.ts")) == {"types/g.k", "types/g.W"}
     assert signatures(source, "types/g.ts") == {}
@@ -128,16 +128,16 @@ OTHER = [
 
 
 @pytest.mark.parametrize(("one", "other"), SAME)
-def test_layout_and_comments_say_nothing(one: str, other: str) -> None:
+def test_layout_and_comments_do_not_matter(one: str, other: str) -> None:
     assert read("a.ts", one.encode()) == read("a.ts", other.encode())
 
 
 @pytest.mark.parametrize(("one", "other"), OTHER)
-def test_everything_else_does(one: str, other: str) -> None:
+def test_every_other_change_matters(one: str, other: str) -> None:
     assert read("a.tsx", one.encode()) != read("a.tsx", other.encode())
 
 
-def test_what_is_no_program() -> None:
+def test_a_syntax_error_has_its_line() -> None:
     with pytest.raises(SyntaxError) as caught:
         read("a.ts", b"export const a = 1;\nexport const x = ;\n")
     assert caught.value.lineno == 2

@@ -9,20 +9,20 @@ from treadle.git.api.languages import LARGEST, is_source, is_understood, read_ap
 
 
 @pytest.mark.parametrize("path", "a.py a.pyi a.ts a.tsx a.js a.mjs a.cjs a.go".split())
-def test_these_are_understood(path: str) -> None:
+def test_python_typescript_javascript_and_go_are_understood(path: str) -> None:
     assert is_understood(path)
     assert is_source(path)
 
 
 @pytest.mark.parametrize("path", "a.rs A.java a.c a.proto".split())
-def test_of_these_the_file_counts(path: str) -> None:
+def test_a_source_of_another_language_counts_as_a_file(path: str) -> None:
     assert is_source(path)
     assert list(read_api(path, b"x").symbols) == [path]
     assert read_api(path, b"x") != read_api(path, b"y")
 
 
 @pytest.mark.parametrize("path", "README.md tests/a.py src/test_a.py src/a.spec.ts a_test.go conftest.py".split())
-def test_documents_and_tests_export_nothing(path: str) -> None:
+def test_documents_and_tests_export_no_names(path: str) -> None:
     assert not is_source(path)
     assert read_api(path, b"def f(): ...").symbols == {}
 
@@ -43,7 +43,7 @@ def test_documents_and_tests_export_nothing(path: str) -> None:
     ],
     ids=lambda one: str(one)[:12],
 )
-def test_what_cannot_be_read_counts_as_a_file_and_says_why(path: str, source: bytes) -> None:
+def test_an_unreadable_source_counts_as_a_file_and_gives_its_reason(path: str, source: bytes) -> None:
     reading = read_api(path, source)
     assert list(reading.symbols) == [path]
     assert reading.broken
@@ -51,7 +51,7 @@ def test_what_cannot_be_read_counts_as_a_file_and_says_why(path: str, source: by
     assert reading.symbols != read_api(path, source + b" ").symbols
 
 
-def test_the_line_of_a_mistake_is_told() -> None:
+def test_a_syntax_error_names_its_line() -> None:
     assert "line 2" in read_api("a.py", b"x = 1\ndef f(:\n").broken
     assert "line 2" in read_api("a.ts", b"let x = 1;\nlet = ;;(\n").broken
 

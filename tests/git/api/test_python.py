@@ -92,7 +92,7 @@ def test_overloads_are_one_name(suffix: str) -> None:
         ('__all__ = []\n__all__.extend(["b"])\ndef a(): ...\ndef b(): ...\n', set()),
     ],
 )
-def test_all_decides_where_it_is_there(source: str, names: set[str]) -> None:
+def test_all_decides_on_exports_if_it_is_defined(source: str, names: set[str]) -> None:
     assert {name.removeprefix("shop.cart.") for name in signatures(source)} == names
 
 
@@ -123,7 +123,7 @@ def test_names_that_are_passed_on(path: str, source: str, links: list[str]) -> N
         ("top.py", "from ....far import x as x", "top.far.x"),
     ],
 )
-def test_where_a_name_comes_from(path: str, source: str, target: str) -> None:
+def test_a_reexport_links_to_its_source(path: str, source: str, target: str) -> None:
     assert list(read(path, source.encode()).links.values()) == [target]
 
 
@@ -135,7 +135,7 @@ def test_module_names(path: str, name: str) -> None:
     assert module_name(path) == name
 
 
-def test_private_modules() -> None:
+def test_an_underscore_makes_a_module_private() -> None:
     assert is_private("shop._cart")
     assert is_private("_shop.cart")
     assert not is_private("shop.__main__")
@@ -147,7 +147,7 @@ def test_the_encoding_is_the_file_s_own() -> None:
     assert found.symbols["a.f"].signature == "def f(a='é')"
 
 
-def test_definitions_leave_nothing_out() -> None:
+def test_definitions_include_private_names_and_values() -> None:
     found = definitions("class _A:\n    @x\n    def _f(self): ...\nB = 1\n")
     assert [(one.name, one.shape, one.marks, one.is_value) for one in found] == [
         ("_A", "class _A", "", False),

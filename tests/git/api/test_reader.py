@@ -91,7 +91,9 @@ def test_a_whole_tree(tmp_path: Path) -> None:
     ],
     ids=["private body", "private signature", "public", "no longer passed on", "more", "layout", "gone", "broken"],
 )
-def test_what_differs(tmp_path: Path, files: dict[str, str | None], expected: list[str], reach: int) -> None:
+def test_changes_are_classified_with_their_reach(
+    tmp_path: Path, files: dict[str, str | None], expected: list[str], reach: int
+) -> None:
     async def story() -> None:
         repository, first = await started(tmp_path / "p")
         found = await api_changes(repository, first, commit(tmp_path / "p", files))
@@ -103,7 +105,7 @@ def test_what_differs(tmp_path: Path, files: dict[str, str | None], expected: li
     run(story())
 
 
-def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
+def test_an_unreadable_file_is_named(tmp_path: Path) -> None:
     async def story() -> None:
         repository, _ = await started(tmp_path / "p")
         last = commit(tmp_path / "p", {"web/cart.ts": "export const = ;"})
@@ -113,7 +115,7 @@ def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
     run(story())
 
 
-def test_where_a_name_is_offered(tmp_path: Path) -> None:
+def test_every_export_of_a_name_is_listed_with_its_file(tmp_path: Path) -> None:
     async def story() -> None:
         repository, first = await started(tmp_path / "p")
         places = ApiReader(repository)
@@ -139,7 +141,7 @@ def count_parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return parsed
 
 
-def test_a_merge_costs_only_what_it_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reading_a_merge_parses_only_changed_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def story() -> None:
         repository, _ = await started(tmp_path / "p")
         many: dict[str, str | None] = {f"lib/m{n}.py": f"def f{n}(): ...\n" for n in range(40)}
@@ -157,7 +159,7 @@ def test_a_merge_costs_only_what_it_changed(tmp_path: Path, monkeypatch: pytest.
     run(story())
 
 
-def test_what_is_remembered_has_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_remembered_readings_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def story() -> None:
         repository, first = await started(tmp_path / "p")
         monkeypatch.setattr(reader, "_KEPT", 2)
@@ -194,23 +196,23 @@ def together(**files: str) -> dict[str, str]:
         ("", {}),
     ],
 )
-def test_a_private_place_is_told_where_it_is_passed_on(start: str, expected: dict[str, str]) -> None:
+def test_a_private_name_counts_where_a_package_exports_it(start: str, expected: dict[str, str]) -> None:
     assert together(__init__=start, _cart=CART, _more="from ._cart import Cart") == expected
 
 
-def test_a_public_place_tells_of_itself() -> None:
+def test_a_public_module_lists_its_own_names() -> None:
     assert together(__init__="from .cart import total", cart="def total(): ...") == {
         "shop.total": "from shop.cart import total",
         "shop.cart.total": "def total()",
     }
 
 
-def test_circles_end() -> None:
+def test_circular_imports_end() -> None:
     found = together(__init__="from ._a import x", _a="from ._b import x", _b="from ._a import x")
     assert list(found) == ["shop.x"]
 
 
-def test_what_has_to_be_read_besides() -> None:
+def test_sources_include_private_modules_that_a_file_imports() -> None:
     places = ModulePlaces(["shop/__init__.py", "shop/_cart.py", "shop/tax.py", "web/a.ts"])
     reading = read_api("shop/__init__.py", b"from ._cart import Cart\nfrom .tax import rate\n")
     assert list(places.sources(reading)) == ["shop/_cart.py"]
@@ -236,7 +238,7 @@ def test_an_output_of_another_form_is_refused(printed: str) -> None:
         parse_dump(printed)
 
 
-def test_it_takes_the_place_of_whole_files_and_of_nothing_that_was_read() -> None:
+def test_a_dump_replaces_whole_files_and_keeps_parsed_names() -> None:
     read = {"app.f": make_symbol("def f()"), **whole_file("src/lib.rs", b"fn f() {}").symbols}
     printed = {"lib::f": make_symbol("fn f()"), "app.f": make_symbol("something else")}
     assert fill_from_dump(read, printed) == {"app.f": make_symbol("def f()"), "lib::f": make_symbol("fn f()")}

@@ -180,7 +180,7 @@ def test_names_must_be_text() -> None:
     assert path.startswith("exit.path: must be a path")
 
 
-def test_many_problems_are_cut_off() -> None:
+def test_the_number_of_problems_is_limited() -> None:
     assert len(said(claim(type="MoreTests", critiques=[7] * 1000))) == MAX_PROBLEMS
 
 
@@ -234,7 +234,7 @@ def test_a_record_that_holds_itself_has_a_depth() -> None:
     assert any(f"nested more than {MAX_DEPTH}" in text for text in said(plan(task)))
 
 
-def test_routing_sees_what_is_declared() -> None:
+def test_routing_sees_only_declared_fields() -> None:
     inner = {"id": "b", "criteria": ["x", "y"], "blocked_by": [], "size": 2}
     found = plan({"id": "a", "criteria": ["x"], "blocked_by": ["c", "d"], "parts": [inner], "note": "n"}, done=False)
     assert isinstance(found, Claim)
@@ -262,7 +262,7 @@ def test_the_caller_says_where_items_lie() -> None:
 
 @settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
-def test_accepts_exactly_what_the_schema_accepts(data: st.DataObject) -> None:
+def test_validation_accepts_exactly_the_answers_that_the_schema_accepts(data: st.DataObject) -> None:
     protocol = data.draw(protocols())
     answer = data.draw(answers(protocol))
     result = validate(protocol, EXITS, answer)
@@ -271,7 +271,7 @@ def test_accepts_exactly_what_the_schema_accepts(data: st.DataObject) -> None:
 
 @settings(max_examples=80, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
-def test_what_is_accepted_fits_the_schema_and_comes_out_canonical(data: st.DataObject) -> None:
+def test_an_accepted_answer_fits_the_schema_and_becomes_canonical(data: st.DataObject) -> None:
     protocol = data.draw(protocols("path"))
     answer = data.draw(answers(protocol))
     result = validate(protocol, EXITS, answer)
@@ -337,7 +337,7 @@ hostile: st.SearchStrategy[Any] = st.one_of(
     hostile,
     st.text(max_size=5) | st.sampled_from(["commit", "tasks", "constructor"]),
 )
-def test_whatever_comes_the_answer_is_data(where: str, value: object, name: str) -> None:
+def test_hostile_fields_give_a_claim_or_problems(where: str, value: object, name: str) -> None:
     task = {"id": "a", "criteria": [], **({name: value, "size": value, "parts": value} if where == "inside" else {})}
     exit_ = {
         "type": "Planned",
@@ -356,12 +356,12 @@ def test_whatever_comes_the_answer_is_data(where: str, value: object, name: str)
 
 @settings(max_examples=100)
 @given(hostile)
-def test_whatever_the_exit_is_the_answer_is_data(value: object) -> None:
+def test_a_hostile_exit_gives_problems(value: object) -> None:
     assert isinstance(validate(PROTOCOL, STEP, {"exit": value}), tuple)
     assert isinstance(validate(PROTOCOL, STEP, {"exit": {"type": value}, "x": value}), tuple)
 
 
-def test_another_name_of_an_exit_says_what_it_is_the_word_for() -> None:
+def test_another_name_of_an_exit_fills_in_its_field() -> None:
     dptr = load("dptr")
     bare = validate(dptr, ("Reviewed",), {"exit": {"type": "DF", "report": "r"}})
     assert isinstance(bare, Claim)

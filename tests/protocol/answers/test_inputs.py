@@ -129,7 +129,7 @@ def test_the_same_input_in_json_and_markdown() -> None:
     assert load_input(PROTOCOL, f"---\n{GOOD}---\n", "shop.MD") == expected
 
 
-def test_characters_beyond_the_first_plane_are_whole() -> None:
+def test_surrogate_pairs_are_one_character_and_half_ones_are_refused() -> None:
     text = json.dumps({"id": "x", "description": "😀 ä", "stories": []})
     assert "\\ud83d" in text
     assert [_place(line) for line in findings(text, "x.json")] == ["x.json:1: stories"]
@@ -168,22 +168,22 @@ def test_characters_beyond_the_first_plane_are_whole() -> None:
         ("{id: 1}", "{id: 1, needs: 3}", "stories[1].steps[0].needs: '3' is none of these items; there are 1, 2"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_has_a_line(old: str, new: str, finding: str) -> None:
+def test_each_mistake_is_a_finding_with_its_line(old: str, new: str, finding: str) -> None:
     assert old in GOOD
     found = findings(GOOD.replace(old, new, 1))
     assert any(finding in text for text in found), found
 
 
-def test_only_what_is_required_must_be_filled_in() -> None:
+def test_only_required_fields_must_be_filled_in() -> None:
     assert isinstance(load_input(PROTOCOL, GOOD + "notes: []\n", "shop.yaml"), Input)
 
 
 @pytest.mark.parametrize("written", ["AC-1", "US-001", "Σ₁", "1.2#b", "größe"])
-def test_what_may_be_an_id(written: str) -> None:
+def test_ids_with_dots_hashes_and_umlauts_are_accepted(written: str) -> None:
     assert isinstance(load_input(PROTOCOL, GOOD.replace("AC2", written), "shop.yaml"), Input)
 
 
-def test_only_lists_that_are_mapped_in_order_are_held_to_it() -> None:
+def test_only_lists_that_are_mapped_in_order_need_known_dependencies() -> None:
     old = "archive: {stories: [{key: old, criteria: [{id: A, text: B}], blocked_by: [gone]}]}\n"
     assert isinstance(load_input(PROTOCOL, GOOD + old, "shop.yaml"), Input)
 
@@ -193,7 +193,7 @@ def _place(finding: str) -> str:
     return ": ".join(finding.split(": ")[:2])
 
 
-def test_everything_is_reported_at_once() -> None:
+def test_all_mistakes_are_reported_at_once() -> None:
     found = findings("window: 9\nstories:\n  - key: 5\n    blocked_by: no\n")
     assert [_place(line) for line in found] == [
         "shop.yaml:1: id",
@@ -223,12 +223,12 @@ def test_one_kind_of_fault_hides_no_other() -> None:
     assert [text for text, line in zip(named, found, strict=True) if text not in line] == []
 
 
-def test_items_without_a_valid_name_bring_no_further_findings() -> None:
+def test_an_item_with_an_invalid_key_has_no_further_findings() -> None:
     spoilt = GOOD.replace("key: cart", "key: 7")
     assert [_place(line) for line in findings(spoilt)] == ["shop.yaml:5: stories[0].key"]
 
 
-def test_many_faults_are_all_told() -> None:
+def test_many_findings_are_listed_up_to_a_limit() -> None:
     faults = "".join(f"wrong{number}: x\n" for number in range(100))
     assert len(findings(GOOD + faults)) == 100
     assert len(findings(GOOD + "".join(f"bad{number}: x\n" for number in range(1000)))) == MAX_FINDINGS
@@ -327,7 +327,7 @@ def faults(waits: dict[int, list[int]]) -> list[str]:
 
 
 @given(st.dictionaries(st.integers(1, 9), st.lists(st.integers(0, 9)), min_size=1))
-def test_what_waits_for_earlier_ones_is_sound(waits: dict[int, list[int]]) -> None:
+def test_items_that_wait_for_earlier_ones_are_sound(waits: dict[int, list[int]]) -> None:
     assert (
         faults({task: [other for other in waits if other < task and other in others] for task, others in waits.items()})
         == []
@@ -335,7 +335,7 @@ def test_what_waits_for_earlier_ones_is_sound(waits: dict[int, list[int]]) -> No
 
 
 @given(st.lists(st.integers(1, 9), min_size=1, unique=True), st.data())
-def test_a_circle_is_named_and_nothing_else(circle: list[int], data: st.DataObject) -> None:
+def test_a_circle_is_the_only_fault_named(circle: list[int], data: st.DataObject) -> None:
     waits = {task: [circle[(at + 1) % len(circle)]] for at, task in enumerate(circle)}
     waits |= {task: [data.draw(st.sampled_from(circle))] for task in range(10, 13)}
     (found,) = faults(waits)
@@ -347,7 +347,7 @@ def test_a_circle_is_named_and_nothing_else(circle: list[int], data: st.DataObje
     assert all(other in waits[task] for task, other in pairwise(named))
 
 
-def test_a_name_that_nobody_has() -> None:
+def test_a_dependency_on_an_unknown_item_is_a_fault() -> None:
     (fault,) = faults({1: [], 2: [3]})
     assert fault.startswith("tasks[1].after: '3' ")
     assert " 1, 2;" in fault
@@ -388,7 +388,7 @@ def test_a_list_that_must_not_be_empty() -> None:
     ],
     ids=["nothing", "an_empty_list", "a_supplement", "stories", "capitals"],
 )
-def test_a_backlog_has_something_to_do_and_files_for_each_of_it(given: str, expected: list[str]) -> None:
+def test_a_backlog_needs_work_and_distinct_ids(given: str, expected: list[str]) -> None:
     found: list[str] = []
     try:
         load_input(load("waterfall"), f"project: shop\n{given}\n", "backlog.yaml")

@@ -86,7 +86,7 @@ def test_an_answer_is_an_object_around_a_tagged_union() -> None:
     }
 
 
-def test_one_tool_per_exit() -> None:
+def test_each_exit_has_its_tool() -> None:
     tools = tool_schemas(TRACKER, ("Approved", "MoreTests"))
     assert list(tools) == ["exit_Approved", "exit_MoreTests"]
     assert tools["exit_Approved"]["properties"] == {}
@@ -115,7 +115,7 @@ def test_a_record_may_hold_itself() -> None:
 
 @settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
 @given(protocols("path"), st.booleans())
-def test_schemas_stay_inside_what_model_apis_accept(protocol: Protocol, strict: bool) -> None:
+def test_schemas_use_only_keywords_that_model_apis_accept(protocol: Protocol, strict: bool) -> None:
     documents = [schema(protocol, EXITS, strict=strict), *tool_schemas(protocol, EXITS, strict=strict).values()]
     for document in documents:
         Draft202012Validator.check_schema(document)

@@ -87,7 +87,7 @@ def test_the_canonical_form(type_: str, value: object, canonical: Json) -> None:
         ("Task", {"id": "a", "done": None}, "done: is computed (tests), not asked for; leave it out"),
     ],
 )
-def test_the_problem(type_: str, value: object, problem: str) -> None:
+def test_an_invalid_value_has_its_problem(type_: str, value: object, problem: str) -> None:
     reading = ValueReader(TYPES)
     reading.value(parse_type(type_), value, ())
     (found,) = reading.problems
@@ -98,7 +98,7 @@ def test_the_problem(type_: str, value: object, problem: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["AC-1", "US-001", "REQ-102", "Σ", "σ₁", "AC#2", "ä_1.2", "_x", "x" * MAX_ID, "lock"])
-def test_accepts(text: str) -> None:
+def test_valid_ids_are_accepted(text: str) -> None:
     assert id_fault(text) == ""
 
 
@@ -122,12 +122,12 @@ def test_accepts(text: str) -> None:
         ("漢" * MAX_ID, "has 300 bytes, which is too long for the name of a file"),
     ],
 )
-def test_refuses(text: str, fault: str) -> None:
+def test_invalid_ids_are_refused(text: str, fault: str) -> None:
     assert fault in id_fault(text)
 
 
 @given(st.text(max_size=20) | st.text(alphabet="aZ9_.#-", max_size=8))
-def test_what_is_accepted_can_be_a_file_and_a_branch(text: str) -> None:
+def test_a_valid_id_is_a_safe_name_of_files_and_branches(text: str) -> None:
     if id_fault(text):
         return
     assert text.isprintable()
@@ -138,7 +138,7 @@ def test_what_is_accepted_can_be_a_file_and_a_branch(text: str) -> None:
 
 
 @given(st.text())
-def test_of_every_text_an_id_can_be_made(text: str) -> None:
+def test_every_text_can_be_made_an_id(text: str) -> None:
     assert id_fault(id_of(text)) == ""
     assert id_fault(text) or id_of(text) == text or text.startswith("#") or text[-1] in "#-"
 

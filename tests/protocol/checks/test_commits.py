@@ -123,7 +123,7 @@ def test_tests_that_fail_without_the_code_may_be_changed() -> None:
     assert said(_refactored("checkpoint scope_tests green still_red_on_skeleton")) == []
 
 
-def test_what_one_author_of_code_keeps_the_others_keep() -> None:
+def test_every_author_of_code_needs_the_gates_of_the_others() -> None:
     second = Step(
         kind="agent",
         role="de",
@@ -162,7 +162,7 @@ WAVE = "graphs.task-test.steps.work.gates"
         ("commit scope build coverage_complete", ["task-test.work"]),
     ],
 )
-def test_who_may_break_tests_is_warned_unless_a_gate_notices(checks: str, where: list[str]) -> None:
+def test_a_step_that_may_break_tests_is_warned_about_unless_a_gate_notices(checks: str, where: list[str]) -> None:
     protocol = put(load("waterfall"), WAVE, "task_done", gates(f"{checks} no_secrets"))
     found = [it for it in check(protocol) if it.code == "protocol.unnoticed_break"]
     assert [(it.where, it.level) for it in found] == [(it, "warning") for it in where]
@@ -179,7 +179,7 @@ def test_documents_and_protocols_without_tests_break_none() -> None:
 
 
 @pytest.mark.parametrize("name", ["v3", "fractal", "dptr", "riper", "waterfall"])
-def test_every_step_of_the_protocols_notices_what_it_breaks(name: str) -> None:
+def test_every_step_of_the_built_in_protocols_notices_broken_tests(name: str) -> None:
     assert check(load(name)) == []
 
 
@@ -242,7 +242,7 @@ def test_a_person_may_lead_the_work_to_the_merge() -> None:
     assert said(put(free, "graphs.main.steps.human.routes", "accept", to("merge")), 16) == []
 
 
-def test_an_approval_is_of_what_was_there() -> None:
+def test_a_commit_after_the_approval_makes_it_stale() -> None:
     """A writer after the reviewer makes the approval stale, though its slot is still set."""
     late = put(bugfix(), "graphs.main.steps.review.routes", "Approved", to("polish"))
     polish = Step(
@@ -356,7 +356,7 @@ def test_a_contract_from_plan_to_merge() -> None:
     assert said(change(protocol, "graphs.node.steps.merge", needs=needs("work.Built", "plan.Planned")), 16) == []
 
 
-def test_a_person_may_merge_what_they_like() -> None:
+def test_a_person_may_merge_without_an_approval() -> None:
     protocol = put(bugfix(), "graphs.main.steps.review.routes", "Approved", to("human"))
     protocol = put(protocol, "graphs.main.steps.human.routes", "accept", to("merge"))
     protocol = change(protocol, "graphs.main.steps.merge", needs=())
@@ -422,11 +422,11 @@ def test_an_unannounced_branch_is_named(protocol: Protocol, expected: list[str])
     assert faults_of(protocol) == expected
 
 
-def test_the_root_has_nobody_to_tell() -> None:
+def test_a_root_may_merge_without_a_signal() -> None:
     rows = to("@end:Merged", when="root") + to("@end:Merged", Send(signal="Shift", to="siblings"))
     assert said(put(tree(), "graphs.node.steps.merge.routes", "Merged", rows)) == []
 
 
-def test_where_nobody_rebases_nobody_is_told() -> None:
+def test_protocols_without_rebases_or_with_checked_ones_need_no_signal() -> None:
     assert said(batch(), 22) == []
     assert said(_adapted("commit scope rebased canon same_colour")) == []

@@ -154,7 +154,7 @@ def test_a_planted_fault_in_aliases_is_named(protocol: Protocol, expected: list[
     assert faults_of(protocol) == expected
 
 
-def test_an_exit_whose_tool_has_too_long_a_name() -> None:
+def test_an_exit_with_too_long_a_tool_name_is_ambiguous() -> None:
     [fault, _] = faults_of(put(bugfix(), "exits", LONG, Exit()))
     assert fault == f"ambiguous_name {LONG}: exit_{LONG}"
     assert len(said(put(bugfix(), "exits", LONG[1:], Exit()))) == 1
@@ -193,7 +193,7 @@ def test_a_name_with_one_meaning_is_right(protocol: Protocol) -> None:
         pytest.param((), [], id="no_toolchain_at_all"),
     ],
 )
-def test_a_toolchain(toolchain: tuple[str, ...], expected: list[str]) -> None:
+def test_declared_commands_and_checks_must_match(toolchain: tuple[str, ...], expected: list[str]) -> None:
     assert faults_of(change(bugfix(), "", toolchain=toolchain)) == expected
 
 

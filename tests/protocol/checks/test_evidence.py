@@ -192,7 +192,7 @@ def test_a_view_is_no_document_of_an_agent() -> None:
     assert said(change(bugfix(), "", artifacts=artifacts)) == []
 
 
-def test_a_variant_that_was_held_to_less_is_not_merged() -> None:
+def test_a_variant_with_weaker_gates_may_not_lead_to_the_merge() -> None:
     verdict = Exit(proves="approval", route_on="verdict", fields={"verdict": Field(type="Good | Bad"), "reason": TEXT})
     protocol = put(bugfix(), "exits", "Approved", verdict)
     checks = {
@@ -209,7 +209,7 @@ def test_a_variant_that_was_held_to_less_is_not_merged() -> None:
     assert said(change(parted, "graphs.main.steps.human", needs=heard), 16) == []
 
 
-def test_what_no_guard_speaks_of_is_not_merged() -> None:
+def test_a_guard_about_another_variant_does_not_prove_the_merge() -> None:
     rows = to("human", when="last.fix == 'Stuck.Lost'") + to("merge")
     protocol = put(bugfix(), "graphs.main.steps.review.routes", "Approved", rows)
     heard = needs("fix.Stuck?", "review.Rejected?", "review.Approved?", "!*?")
@@ -290,9 +290,9 @@ def test_a_guard_that_is_the_proof_leads_to_the_merge() -> None:
         ),
     ],
 )
-def test_a_success(protocol: Protocol, expected: list[str]) -> None:
+def test_a_success_needs_all_its_proofs(protocol: Protocol, expected: list[str]) -> None:
     assert faults_of(protocol) == expected
 
 
-def test_an_outcome_that_nobody_counts_as_good_needs_nothing() -> None:
+def test_an_outcome_that_no_parent_counts_as_good_needs_no_proof() -> None:
     assert said(put(bugfix(), "graphs.main.ends", "Done", needs("merge.Merged?"))) == []

@@ -49,13 +49,13 @@ def _template(text: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(("text", "expected"), FAULTS, ids=[text for text, _ in FAULTS])
-def test_what_cannot_be_computed_is_named(text: str, expected: str) -> None:
+def test_an_expression_with_wrong_types_is_named(text: str, expected: str) -> None:
     found = said(put(bugfix(), "templates", "review.jinja", SHOWN + text))
     assert {line.partition("template ")[2].partition(" (")[0] for line in found} == {expected}
 
 
 @pytest.mark.parametrize("text", [text for text, _ in FAULTS])
-def test_what_is_named_fails_when_it_is_rendered(text: str) -> None:
+def test_an_expression_that_is_named_fails_when_rendered(text: str) -> None:
     with pytest.raises(ProtocolError):
         render(_template(text), "review.jinja", VARIABLES)
 
@@ -71,7 +71,7 @@ def test_what_is_named_fails_when_it_is_rendered(text: str) -> None:
         "{% set one = namespace(n=1) %}{{ one.n + 1 }}{{ joiner(', ')() }}",
     ],
 )
-def test_what_can_be_computed_is_left_alone_and_rendered(text: str) -> None:
+def test_a_valid_expression_is_left_alone_and_renders(text: str) -> None:
     assert said(put(bugfix(), "templates", "review.jinja", SHOWN + text)) == []
     assert render(_template(text), "review.jinja", VARIABLES)
 
@@ -110,7 +110,7 @@ def faults(text: str) -> list[str]:
         ),
     ],
 )
-def test_what_is_too_much(text: str, expected: str) -> None:
+def test_an_excessive_computation_is_named(text: str, expected: str) -> None:
     assert faults(text) == [expected]
 
 
@@ -125,7 +125,7 @@ def test_what_is_too_much(text: str, expected: str) -> None:
         "{{ bug.id | truncate(80) }}{{ (bug.id | length) * 2 }}",
     ],
 )
-def test_what_is_not(text: str) -> None:
+def test_a_modest_computation_is_left_alone(text: str) -> None:
     assert faults(text) == []
 
 
@@ -166,7 +166,7 @@ def _expression(text: str) -> nodes.Node:
         ("f(a)", set(), set()),
     ],
 )
-def test_what_a_test_says_about_presence(test: str, held: set[str], failed: set[str]) -> None:
+def test_a_test_implies_the_presence_of_its_names(test: str, held: set[str], failed: set[str]) -> None:
     assert set(present_if_true(_expression(test))) == held
     assert set(present_if_false(_expression(test))) == failed
 

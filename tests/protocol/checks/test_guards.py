@@ -158,7 +158,7 @@ def test_a_map_shows_guards_its_counts() -> None:
     assert said(put(told, "graphs.main.steps.cycles.routes", "SomeFailed", rows)) == []
 
 
-def test_a_parents_answer_shows_guards_what_its_own_exit_routes() -> None:
+def test_a_guard_on_an_answer_sees_only_fields_routed_by_its_exit() -> None:
     """Another exit that routes a field of that name does not help."""
     told = Exit(fields={"text": TEXT, "more": Field(type="bool")})
     other = Exit(fields={"more": Field(type="bool", route="value")})
@@ -241,7 +241,7 @@ def guarded(guard: str) -> Protocol:
         ("attempt > 1 and (depth > 2 or data['word'] > 3)", "compares data['word'] > 3, which are of different kinds"),
     ],
 )
-def test_a_guard_that_decides_nothing_is_named(guard: str, expected: str) -> None:
+def test_a_constant_or_meaningless_guard_is_named(guard: str, expected: str) -> None:
     [line] = said(guarded(guard), 18)
     assert line.startswith(f"{START}`{guard}` {expected}")
 

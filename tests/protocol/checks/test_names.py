@@ -387,7 +387,7 @@ def told(*changes: tuple[str, str]) -> list[str]:
         ),
     ],
 )
-def test_independent_mistakes_are_told_together(changes: tuple[tuple[str, str], ...], expected: list[str]) -> None:
+def test_independent_mistakes_are_listed_together(changes: tuple[tuple[str, str], ...], expected: list[str]) -> None:
     assert told(*changes) == expected
 
 
@@ -401,13 +401,13 @@ def test_independent_mistakes_are_told_together(changes: tuple[tuple[str, str], 
         ("    ends:\n", "    end:\n", "unknown key 'end'"),  # every outcome is lost with it
     ],
 )
-def test_what_follows_from_a_mistake_is_not_told(old: str, new: str, expected: str) -> None:
+def test_consequences_of_a_mistake_are_not_listed(old: str, new: str, expected: str) -> None:
     found = told((old, new))
     assert expected in found
     assert not [one for one in found if "unknown step" in one or "unknown outcome" in one or "has no exit" in one]
 
 
-def test_each_is_told_where_it_stands() -> None:
+def test_each_mistake_has_its_line() -> None:
     text = START.replace("attempts: 3", "attempts: four").replace("@end:Done", "@end:Don")
     lines = text.splitlines()
     found = {one.message: lines[one.place.line - 1].strip() for one in findings(text)}

@@ -141,7 +141,7 @@ def test_a_refusal_that_is_only_tried_again() -> None:
     assert faults_of(_protected()) == ["unasked_protection main.fix: protection"]
 
 
-def test_a_refusal_that_a_person_hears_of() -> None:
+def test_a_refusal_that_leads_to_a_person_is_allowed() -> None:
     assert said(put(_protected(), "graphs.main.steps.fix.routes", "!gate.protection", to("human"))) == []
 
 
@@ -158,7 +158,7 @@ def test_a_refusal_that_a_person_hears_of() -> None:
         (("docs/{id}.md",), False),
     ],
 )
-def test_the_scope_of_who_must_leave_the_tests_alone(writes: tuple[str, ...], reaches: bool) -> None:
+def test_a_scope_over_the_tests_is_named_if_its_gates_protect_them(writes: tuple[str, ...], reaches: bool) -> None:
     found = [line for line in said(change(bugfix(), "roles.de", writes=writes), 16) if "where the tests are" in line]
     expected = (
         "16 main.fix: may write 'tests/**', where the tests are written, but its gates want them unmodified (exclude "

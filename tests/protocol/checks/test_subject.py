@@ -89,11 +89,11 @@ def _edges(protocol: Protocol, step: str, graph: str = "") -> list[str]:
     ]
 
 
-def test_an_edge_for_every_row_that_can_be_taken() -> None:
+def test_every_reachable_row_has_an_edge() -> None:
     assert _edges(bugfix(), "merge") == ["merge.Merged → @end:Done", "merge.!timeout → human", "merge.!crash → human"]
 
 
-def test_a_row_that_charges_has_a_second_way_for_when_its_budget_is_spent() -> None:
+def test_a_charging_row_has_a_second_edge_for_a_spent_budget() -> None:
     _, first, second = [edge for edge in _flow(bugfix()).out["review"] if edge.key == "Rejected"]
     assert (first.to.name, first.charges, second.to.name, second.charges) == ("fix", "rounds", "human", "")
     assert second.actions == ()
@@ -123,7 +123,7 @@ def test_a_check_that_tries_again_can_be_exhausted() -> None:
     assert _flow(again).failures("suite") == ["!timeout", "!crash", "!exhausted"]
 
 
-def test_a_spawn_can_be_refused_even_where_nothing_is_gated() -> None:
+def test_a_spawn_can_be_refused_without_any_gate() -> None:
     bare = change(tree(), "graphs.node.steps.plan", gates={})
     assert "!gate" in _flow(bare).failures("plan")
     assert "!gate" not in _flow(change(tree(), "graphs.node.steps.work", gates={})).failures("work")

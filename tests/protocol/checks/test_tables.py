@@ -349,7 +349,7 @@ def test_a_variable_that_a_template_shows_is_read() -> None:
     assert said(put(counted, "templates", "review.jinja", "{{ fix.Fixed.commit }}{{ vars.round }}")) == []
 
 
-def test_an_approval_that_is_looked_back_at_decides_something() -> None:
+def test_an_approval_that_a_later_guard_reads_is_decisive() -> None:
     rows = to("merge", when="last.review == 'Approved'") + to("repro")
     assert said(put(_undecided(), "graphs.main.steps.human.routes", "accept", rows), 23) == []
 
@@ -457,18 +457,18 @@ def test_an_unmet_need_is_named(protocol: Protocol, expected: list[str]) -> None
     assert faults_of(protocol) == expected
 
 
-def test_a_handler_that_only_children_cause_knows_what_was_known_when_they_started() -> None:
+def test_a_handler_for_children_knows_the_slots_from_before_their_start() -> None:
     """`answer` reads the plan: nobody can ask before there are children, and those come with the plan."""
     assert said(tree()) == []
     outside = put(tree(), "graphs.node.handlers", "Shift", Handler(step="answer"))
     assert any("reads 'plan.Planned'" in line for line in said(outside, 12))
 
 
-def test_a_command_is_refused_until_its_step_has_what_it_needs() -> None:
+def test_a_step_behind_a_command_has_its_required_slots() -> None:
     """So whatever that step requires is known after it."""
     assert said(change(bugfix(), "graphs.main", commands={"/fix": "fix"})) == []
 
 
-def test_all_values_of_a_slot_may_be_none() -> None:
+def test_a_need_of_all_values_may_be_empty() -> None:
     protocol = change(bugfix(), "graphs.main.steps.review", needs=needs("fix.Fixed", "review.Rejected*"))
     assert said(protocol, 12) == []

@@ -209,7 +209,7 @@ def test_a_template_that_is_right(text: str) -> None:
     assert said(put(bugfix(), "templates", "review.jinja", text)) == []
 
 
-def test_a_default_for_the_undefined_leaves_none() -> None:
+def test_default_does_not_replace_a_null_value() -> None:
     text = "{{ fix.Fixed.note | default('') | length }}"
     assert said(put(bugfix(), "templates", "review.jinja", text)) != []
 
@@ -219,12 +219,12 @@ def test_a_private_name_in_a_filter() -> None:
     assert faults_of(put(bugfix(), "templates", "review.jinja", text)) == ["unfit_template main.review: __class__"]
 
 
-def test_a_template_that_cannot_be_read_is_the_only_thing_said() -> None:
+def test_an_unreadable_template_is_the_only_finding() -> None:
     broken = put(bugfix(), "templates", "fix.jinja", "{{ nobody }}{% if %}")
     assert faults_of(broken) == ["unfit_template fix.jinja: end of statement block"]
 
 
-def test_an_included_template_that_cannot_be_read_is_the_only_thing_said() -> None:
+def test_an_unreadable_included_template_is_the_only_finding() -> None:
     text = "{% from 'again.jinja' import note %}{{ note(bug) }}"
     broken = put(put(bugfix(), "templates", "again.jinja", "{% if %}"), "templates", "fix.jinja", text)
     assert [line.partition(":")[0] for line in said(broken)] == ["15 again.jinja"]
@@ -273,7 +273,7 @@ MODULE = "{% macro two(x) %}{{ x.commit }}{% endmacro %}"
         ),
     ],
 )
-def test_a_macro_is_walked_with_what_it_is_given(text: str, module: str, expected: str) -> None:
+def test_a_fault_in_a_macro_is_named(text: str, module: str, expected: str) -> None:
     protocol = put(bugfix(), "templates", "review.jinja", "{{ fix.Fixed.commit }}" + text)
     protocol = put(protocol, "templates", "m.jinja", module) if module else protocol
     assert said(protocol) == [f"15 main.review: {expected}"]
@@ -306,7 +306,7 @@ def test_a_part_of_a_list_has_the_items_of_the_list() -> None:
     ]
 
 
-def test_a_signal_brings_the_fields_of_the_exit_that_asks() -> None:
+def test_a_signal_has_the_fields_of_the_asking_exit() -> None:
     text = "{{ plan.Planned }}{% for signal in signals %}{{ signal.data.quetsion }}{% endfor %}"
     assert faults_of(put(tree(), "templates", "answer.jinja", text)) == [
         "unfit_template node.answer: signal.data.quetsion, signal.data, quetsion -> question"
@@ -328,7 +328,7 @@ def test_a_signal_brings_the_fields_of_the_exit_that_asks() -> None:
         ),
     ],
 )
-def test_what_a_template_makes_up_has_known_parts(text: str, expected: str) -> None:
+def test_loops_and_literal_lists_have_known_fields(text: str, expected: str) -> None:
     protocol = put(bugfix(), "templates", "review.jinja", "{{ fix.Fixed.commit }}" + text)
     assert said(protocol) == [f"15 main.review: {expected}"]
 
@@ -346,7 +346,7 @@ def test_the_result_of_a_map_has_known_parts() -> None:
 
 
 @pytest.mark.parametrize("name", ["step", "run", "range", "loop", "vars", "none"])
-def test_an_input_does_not_take_a_name_that_means_something_else(name: str) -> None:
+def test_an_input_may_not_have_a_reserved_name(name: str) -> None:
     found = faults_of(change(bugfix(), "graphs.main", input=(name, "Bug")), 15)
     assert f"unfit_template main: {name}" in found
 
@@ -412,7 +412,7 @@ def test_a_circle_is_spelled_out_once_where_it_begins() -> None:
     assert finding.message.endswith(": review.jinja → b.jinja → c.jinja → review.jinja")
 
 
-def test_the_shortest_way_round_is_told() -> None:
+def test_the_shortest_circle_of_includes_is_named() -> None:
     circle = with_templates(
         review=SHOWN + "{% include 'b.jinja' %}{% include 'c.jinja' %}",
         b="{% include 'c.jinja' %}",

@@ -158,7 +158,7 @@ def test_a_manual_start_bounds_a_loop() -> None:
     assert said(change(started, "graphs.main", budgets={}), 9) == []
 
 
-def test_a_redirect_by_a_signal_from_outside_is_somebodys_will() -> None:
+def test_a_redirect_by_an_outside_signal_is_no_endless_loop() -> None:
     redirect = put(tree(), "graphs.node.steps.rebase.routes", "Rebased", to("^plan"))
     assert said(redirect, 9) != []
     outside = put(redirect, "graphs.node.steps.merge.routes", "Merged", to("@end:Merged"))
@@ -268,7 +268,7 @@ def _hints(resets: tuple[str, ...]) -> Protocol:
         pytest.param(_hints(("plan",)), [], id="none_of_these"),
     ],
 )
-def test_a_budget(protocol: Protocol, expected: list[str]) -> None:
+def test_an_idle_budget_is_named(protocol: Protocol, expected: list[str]) -> None:
     assert faults_of(protocol) == expected
 
 
@@ -365,7 +365,7 @@ def test_a_fresh_start(do: tuple[Action, ...], expected: list[str]) -> None:
     assert faults_of(_lost(*do), 17) == expected
 
 
-def test_one_attempt_is_not_tried_again() -> None:
+def test_a_retry_needs_more_than_one_attempt() -> None:
     rows = {"Passed": to("@end:Done"), "Failed": to("suite")}
     suite = change(batch(), "graphs.main.steps.suite", routes=rows)
     suite = change(suite, "graphs.main.steps.halt", needs=needs("cycles.SomeFailed?", "!*?"))

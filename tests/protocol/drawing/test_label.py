@@ -18,7 +18,7 @@ def row(exit_: str, *do: str) -> Row:
         ("spawn children: node over childSpecs", ()),
     ],
 )
-def test_actions_are_told_in_few_words(action: str, shown: tuple[str, ...]) -> None:
+def test_actions_have_short_labels(action: str, shown: tuple[str, ...]) -> None:
     assert short(row("Done", action)) == Label(("Done",), shown)
 
 

@@ -74,14 +74,14 @@ def test_every_second_stretch_is_straight_and_the_label_lies_on_one(net: tuple[d
         assert any(on)
 
 
-def test_what_the_first_box_leads_to_is_below_it_and_the_way_back_leads_up() -> None:
+def test_successors_stand_below_the_first_box_and_the_way_back_leads_up() -> None:
     boxes = {name: Box(40, 20) for name in "abc"}
     drawn = layout(boxes, [Link("a", "b"), Link("b", "c"), Link("c", "a")], "a")
     assert drawn.boxes["a"].y < drawn.boxes["b"].y < drawn.boxes["c"].y
     assert drawn.paths[2].points[0].y > drawn.paths[2].points[-1].y
 
 
-def test_what_interrupts_is_not_drawn_above_the_start() -> None:
+def test_an_interrupting_signal_is_not_drawn_above_the_start() -> None:
     boxes = {name: Box(40, 20) for name in ("start", "plan", "end", "signal", "rebase")}
     links = [Link("start", "plan"), Link("plan", "end"), Link("signal", "rebase"), Link("rebase", "plan")]
     drawn = layout(boxes, links, "start")
@@ -89,7 +89,7 @@ def test_what_interrupts_is_not_drawn_above_the_start() -> None:
     assert drawn.boxes["signal"].y < drawn.boxes["rebase"].y
 
 
-def test_two_links_that_need_not_cross_do_not() -> None:
+def test_avoidable_crossings_are_avoided() -> None:
     boxes = {name: Box(40, 20) for name in ("top", "a", "b", "c", "d")}
     links = [Link("top", "a"), Link("top", "b"), Link("b", "c"), Link("a", "d")]
     drawn = layout(boxes, links, "top")

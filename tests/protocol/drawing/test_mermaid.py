@@ -60,7 +60,7 @@ def test_symbols_survive_and_names_become_identifiers() -> None:
     assert 'state "sdd-delta<br/>planner<br/>waits for go" as stories__sdd_delta' in found
 
 
-def test_one_graph() -> None:
+def test_a_single_graph_can_be_drawn() -> None:
     assert "node__" not in mermaid(SAMPLE, "stories")
 
 
@@ -82,7 +82,7 @@ def test_live_positions_are_highlighted_also_in_a_cloned_gate() -> None:
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_nothing_that_mermaid_reads_as_its_own_is_left_in_a_text(name: str) -> None:
+def test_a_text_contains_no_mermaid_syntax(name: str) -> None:
     shown = re.sub(r"#\d+;", "", text(name))
     assert not set(shown) & set('"#;:<>&%{}[]\\`\n')
 

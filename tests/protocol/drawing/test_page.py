@@ -42,14 +42,14 @@ def test_roles_have_scopes_permissions_and_modes() -> None:
     assert "| `src/**` | small, large |" in shown
 
 
-def test_exits_say_where_they_come_from_what_they_prove_and_who_fills_them_in() -> None:
+def test_exits_show_their_steps_their_proof_and_the_source_of_each_field() -> None:
     shown = exits(SAMPLE)
     assert "### TestsReady\n\nLeaves `node.tests`. Proves red.\n\n| Field | Type | Filled in by |" in shown
     assert "| commit | text | git |" in shown
     assert "`variant` refines where it leads." in shown
 
 
-def test_an_exit_without_anything_to_say() -> None:
+def test_an_exit_without_fields_is_only_a_heading() -> None:
     bare = Protocol(name="p", version="1", root="g", exits={"Done": Exit()})
     assert exits(bare) == "## Exits\n\n### Done\n\n"
 

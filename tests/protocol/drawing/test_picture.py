@@ -31,7 +31,7 @@ def test_exits_with_the_same_way_and_consequences_share_an_edge() -> None:
     assert edge(drawn("stories")[0], "step:each", "end:Failed").labels == (Label(("SomeFailed",)),)
 
 
-def test_what_leads_back_or_gives_up_is_a_line_in_its_node() -> None:
+def test_retries_and_aborts_are_lines_in_their_node() -> None:
     lines = {node.title: node.lines for node in drawn()[0].nodes}
     assert lines["impl"] == ("impl", "↻ RequestRetry (max 5)", "↻ Stuck.SkillCeiling (max 5)")
     assert lines["stuck"] == ("ask human", "↩ retry", "✕ abort")
@@ -43,7 +43,7 @@ def test_children_are_spawned_into_a_group_and_waited_for() -> None:
     assert edge(main, "group:children", "step:impl").style == "spawn"
 
 
-def test_what_every_step_does_starts_at_any_step() -> None:
+def test_a_row_of_every_step_starts_at_any_step() -> None:
     found = edge(drawn()[0], "any", "step:stuck")
     assert (found.style, found.labels) == ("system", (Label(("!*",)),))
 
@@ -60,5 +60,5 @@ def test_a_step_that_only_a_spent_budget_leads_to_is_connected() -> None:
     assert edge(main, "step:a", "step:b").labels == (Label(("tries spent",)),)
 
 
-def test_notes_tell_of_budgets() -> None:
+def test_budgets_become_notes() -> None:
     assert picture(SAMPLE, "node").notes == ("reviews: at most 5, then stuck, refilled by plan",)

@@ -33,7 +33,7 @@ def test_every_step_exit_signal_and_outcome_is_shown() -> None:
     assert (steps | others | exits) - set(shown) == set()
 
 
-def test_one_graph() -> None:
+def test_a_single_graph_can_be_drawn() -> None:
     assert "sdd-delta" not in texts(svg(SAMPLE, "node"))
 
 
@@ -69,7 +69,7 @@ print(svg(SAMPLE), end='')
     assert drawn[0] == drawn[1] == svg(SAMPLE).encode()
 
 
-def test_both_modes_have_their_colours() -> None:
+def test_light_and_dark_mode_have_their_colours() -> None:
     light, _, dark = svg(SAMPLE).partition("@media (prefers-color-scheme:dark)")
     assert ".paper{fill:#ffffff}" in light
     assert ".paper{fill:#0d1117}" in dark

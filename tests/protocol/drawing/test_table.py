@@ -11,7 +11,7 @@ def one(found: list[Row], step: str, exit_: str) -> Row:
     return row
 
 
-def test_a_row_says_who_leaves_where_and_what_happens_on_the_way() -> None:
+def test_a_row_has_role_exit_target_and_actions() -> None:
     assert one(table(SAMPLE), "plan", "InitWork") == Row(
         graph="node",
         step="plan",
@@ -103,7 +103,7 @@ def test_the_full_table_has_every_row_of_every_step_and_clone() -> None:
     assert not [row for row in found if row.step == "*" and row.kind != "signal"]
 
 
-def test_one_graph_or_all() -> None:
+def test_a_table_covers_one_graph_or_all() -> None:
     assert {row.graph for row in table(SAMPLE)} == {"stories", "node"}
     assert {row.graph for row in table(SAMPLE, "stories")} == {"stories"}
 
@@ -134,6 +134,6 @@ def test_markdown_marks_are_shown_as_they_are() -> None:
     assert escape_markdown("a_b *c* <d> [e](f) `g _h_") == "a_b \\*c\\* &lt;d> \\[e](f) \\`g \\_h\\_"
 
 
-def test_what_stands_between_backticks_is_code() -> None:
+def test_text_between_backticks_is_code() -> None:
     assert escape_markdown("run `treadle *x* <y>`, or `z`") == "run `treadle *x* <y>`, or `z`"
     assert escape_markdown("``a`` `b|c` ` d` \\`e`") == "\\`\\`a\\`\\` \\`b\\|c\\` \\` d\\` \\\\\\`e\\`"

@@ -22,7 +22,7 @@ def test_a_message_that_cannot_stand_in_a_line_comes_back_from_its_quotation(nam
 
 
 @given(MESSAGES)
-def test_whatever_is_read_there_is_a_result(text: str) -> None:
+def test_any_text_parses_to_a_code_or_none(text: str) -> None:
     assert isinstance(parse_code(text), Code | None)
     assert isinstance(parse_code(f"→{text}"), Code | None)
 
@@ -43,7 +43,7 @@ def test_whatever_is_read_there_is_a_result(text: str) -> None:
         ("→ a b", None),
     ],
 )
-def test_lines(line: str, code: Code | None) -> None:
+def test_a_line_parses_to_its_code(line: str, code: Code | None) -> None:
     assert parse_code(line) == code
 
 

@@ -12,12 +12,12 @@ SAID = st.builds(Observation, HOSTILE, HOSTILE, HOSTILE, HOSTILE, TIMES)
 
 
 @given(SAID)
-def test_what_is_written_comes_back(observation: Observation) -> None:
+def test_a_rendered_observation_reads_back(observation: Observation) -> None:
     assert parse_observation(render_observation(observation)) == observation
 
 
 @given(HOSTILE | st.text(st.sampled_from('OBS[]SRAT:,*"\\ a')))
-def test_whatever_is_read_there_is_a_result(text: str) -> None:
+def test_any_text_parses_to_an_observation_or_none(text: str) -> None:
     assert isinstance(parse_observation(f"OBS[S{text}"), Observation | None)
     assert isinstance(parse_pattern(f"OBS[{text}"), Observation | None)
 
@@ -34,7 +34,7 @@ def test_whatever_is_read_there_is_a_result(text: str) -> None:
         ("OBS: y", None),
     ],
 )
-def test_lines(text: str, observation: Observation | None) -> None:
+def test_a_line_parses_to_its_observation(text: str, observation: Observation | None) -> None:
     assert parse_observation(text) == observation
 
 
@@ -51,5 +51,5 @@ def test_lines(text: str, observation: Observation | None) -> None:
         ("OBS[nobody]", None),
     ],
 )
-def test_queries(text: str, wanted: Observation | None) -> None:
+def test_a_query_parses_to_its_pattern(text: str, wanted: Observation | None) -> None:
     assert parse_pattern(text) == wanted

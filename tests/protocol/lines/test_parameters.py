@@ -51,5 +51,5 @@ CYCLE = Parameters(
         ('[C:TX,CTX:"a=b"]', Parameters({"C": "TX"}, (ContextPart("", "a=b"),))),
     ],
 )
-def test_lines(line: str, parameters: Parameters) -> None:
+def test_a_line_parses_to_its_parameters(line: str, parameters: Parameters) -> None:
     assert render_parameters(parameters) == line

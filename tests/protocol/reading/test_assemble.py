@@ -86,13 +86,13 @@ ODDLY = settings(max_examples=60)
 
 @ODDLY
 @given(odd(TREE))
-def test_an_odd_protocol(tree: dict[str, Plain]) -> None:
+def test_any_protocol_loads_or_is_refused(tree: dict[str, Plain]) -> None:
     loads_or_says_why({**START, "protocol.yaml": emit(tree)}, Sources(), Changes())
 
 
 @ODDLY
 @given(odd(FRAGMENT), ODD)
-def test_an_odd_fragment(fragment: dict[str, Plain], argument: Plain) -> None:
+def test_any_fragment_loads_or_is_refused(fragment: dict[str, Plain], argument: Plain) -> None:
     library = FragmentLibrary(("part",), lambda name: read_yaml(emit(fragment), f"{name}.yaml"))
     include = "    include: " + emit({"include": [{"part": {"x": argument}}]}).split(":", 1)[1]
     text = MINIMAL.replace("    steps:\n", f"{include}    steps:\n") + STEP
@@ -101,7 +101,7 @@ def test_an_odd_fragment(fragment: dict[str, Plain], argument: Plain) -> None:
 
 @ODDLY
 @given(odd(OVERLAY))
-def test_an_odd_overlay(overlay: dict[str, Plain]) -> None:
+def test_any_overlay_loads_or_is_refused(overlay: dict[str, Plain]) -> None:
     loads_or_says_why(START, Sources(), Changes(overlays=(read_yaml(emit(overlay), "o.yaml"),)))
 
 
@@ -253,7 +253,7 @@ def test_a_gate_that_a_handler_starts_with_goes_back_to_the_interrupted_work() -
     assert to(graph, "stuck@b", "retry") == "b"
 
 
-def test_a_gate_that_nobody_leads_to_stays() -> None:
+def test_a_gate_without_a_caller_stays() -> None:
     graph = main("""\
     system: {"!*": "@end:Done"}
     steps:
@@ -293,7 +293,7 @@ def test_a_gate_that_nobody_leads_to_stays() -> None:
         ),
     ],
 )
-def test_a_way_back_that_cannot_be(body: str, problem: str) -> None:
+def test_an_impossible_way_back_is_refused(body: str, problem: str) -> None:
     assert problems(HEAD + body)[0] == f"protocol.yaml:{problem}"
 
 

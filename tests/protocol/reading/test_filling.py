@@ -32,7 +32,7 @@ def test_a_value_costs_its_characters_and_its_parts() -> None:
 @pytest.mark.parametrize(
     "value", ["$x$x", "[$x, $x]", "{a: $x, b: $x}"], ids=["a_longer_text", "a_longer_list", "a_wider_mapping"]
 )
-def test_values_that_double_at_every_include_come_to_an_end(value: str) -> None:
+def test_values_that_double_at_every_include_are_refused(value: str) -> None:
     def fragment(name: str) -> Node:
         following = f"e{int(name[1:]) + 1}"
         return read_yaml(f"fragment: {name}\nparams: [x]\ninclude: [{{{following}: {{x: {value}}}}}]\n", f"{name}.yaml")
@@ -44,7 +44,7 @@ def test_values_that_double_at_every_include_come_to_an_end(value: str) -> None:
     assert f"more than {MAX_TEXT} characters" in str(finding)
 
 
-def test_many_includes_of_a_long_fragment_come_to_an_end() -> None:
+def test_many_includes_of_a_long_fragment_are_refused() -> None:
     library = FragmentLibrary(
         ["long"], lambda _: read_yaml(f"{{fragment: long, roles: {{de: {{display: {'a' * 50_000}}}}}}}", "long.yaml")
     )

@@ -88,7 +88,7 @@ def test_fragments_include_fragments(folder: Path) -> None:
     assert protocol.graphs["main"].budgets["work-tries"].max == 2
 
 
-def test_a_protocol_includes_what_has_no_graph(folder: Path) -> None:
+def test_a_protocol_includes_a_fragment_without_a_graph(folder: Path) -> None:
     write(folder, f"{HEAD}include: [types]\n{MAIN}", retry=RETRY, types="fragment: types\ntypes: {T: {id: text}}\n")
     assert list(load(folder).types) == ["T"]
 
@@ -170,7 +170,9 @@ def test_a_protocol_includes_what_has_no_graph(folder: Path) -> None:
         ),
     ],
 )
-def test_mistakes(folder: Path, main: str, fragments: dict[str, str], expected: str) -> None:
+def test_a_mistake_in_an_include_has_its_line(
+    folder: Path, main: str, fragments: dict[str, str], expected: str
+) -> None:
     write(folder, HEAD + main, **fragments)
     assert expected in problems(folder)
 

@@ -69,7 +69,7 @@ def test_maps_merge_and_the_rest_replaces(base: Path) -> None:
     )
 
 
-def test_null_deletes(base: Path) -> None:
+def test_null_deletes_a_key(base: Path) -> None:
     found = patched(base, "extends: base\ngraphs: {main: {steps: {work: {attempts: , routes: {Bad: null}}}}}\n")
     assert found.graphs["main"].steps["work"].attempts == 1
     assert list(found.graphs["main"].steps["work"].routes) == ["Ok"]
@@ -83,7 +83,7 @@ def test_a_plus_adds(base: Path) -> None:
     assert found.graphs["main"].steps["work"].routes["More"] == (Route(to="work"),)
 
 
-def test_what_a_fragment_brought_can_be_changed(base: Path) -> None:
+def test_an_overlay_can_change_parts_of_a_fragment(base: Path) -> None:
     found = patched(base, "extends: base\ngraphs: {main: {steps: {human: {title: Decide}}}}\n")
     assert found.graphs["main"].steps["human@work"].title == "Decide"
 
@@ -172,7 +172,7 @@ def test_templates_are_overridden_by_path(base: Path, tmp_path: Path) -> None:
         ),
     ],
 )
-def test_mistakes(base: Path, text: str, expected: str) -> None:
+def test_a_mistake_in_an_overlay_has_its_line(base: Path, text: str, expected: str) -> None:
     assert problems(base, text)[0] == expected
 
 
@@ -258,7 +258,7 @@ def test_the_agents_of_a_shipped_protocol_are_limited_without_further_ado(tmp_pa
     assert load_source("dptr", overlays=[overlay]).protocol.limits.agents == 3
 
 
-def test_step_rules_come_too_late_in_an_overlay(base: Path) -> None:
+def test_an_overlay_may_not_set_step_rules(base: Path) -> None:
     (found,) = problems(base, "extends: base\nstep_rules: {file: x.yaml, graph: main}\n")
     assert found.startswith("overlay0.yaml:2: step_rules: ")
 
@@ -269,7 +269,7 @@ def test_an_overlay_that_renames_the_protocol_is_at_fault_itself(base: Path) -> 
     assert [text for text in ("'base' to 'foo'", "`extends: base`") if text not in found] == []
 
 
-def test_a_template_stands_where_it_was_found(base: Path) -> None:
+def test_a_template_keeps_the_place_of_its_file(base: Path) -> None:
     fragments = base.parent / "fragments/templates"
     fragments.mkdir()
     (fragments / "shared.jinja").write_text("shared")
@@ -301,7 +301,7 @@ def test_a_template_stands_where_it_was_found(base: Path) -> None:
         ("types Bug", "about"),
     ],
 )
-def test_a_word(path: str, key: str) -> None:
+def test_these_keys_are_words_of_the_language(path: str, key: str) -> None:
     assert is_keyword(tuple(path.split()), key)
 
 
@@ -318,5 +318,5 @@ def test_a_word(path: str, key: str) -> None:
         ("types Bug", "severity"),
     ],
 )
-def test_a_name(path: str, key: str) -> None:
+def test_these_keys_are_names_of_the_protocol(path: str, key: str) -> None:
     assert not is_keyword(tuple(path.split()), key)

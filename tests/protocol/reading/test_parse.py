@@ -114,7 +114,7 @@ from treadle.protocol.reading.steps import KEYS, ROUTE_KEYS
         ),
     ],
 )
-def test_steps(body: str, key: str, value: object) -> None:
+def test_keys_of_a_step_are_parsed(body: str, key: str, value: object) -> None:
     assert getattr(step(body), key) == value
 
 
@@ -131,7 +131,7 @@ def test_steps(body: str, key: str, value: object) -> None:
         ("!*", Need(exit="!*")),
     ],
 )
-def test_needs(text: str, need: Need) -> None:
+def test_a_need_is_parsed_and_written_back(text: str, need: Need) -> None:
     assert step(f"{{role: de, needs: ['{text}']}}").needs == (need,)
     assert str(need) == text
 
@@ -169,7 +169,7 @@ def test_needs(text: str, need: Need) -> None:
         ("{to: next, do: [{reset_thread: }]}", (Route(to="next", do=(ResetThread(),)),)),
     ],
 )
-def test_routes(row: str, rows: tuple[Route, ...]) -> None:
+def test_a_row_is_parsed(row: str, rows: tuple[Route, ...]) -> None:
     assert step(f"{{role: de, routes: {{Fixed: {row}}}}}").routes == {"Fixed": rows}
 
 
@@ -208,7 +208,7 @@ def test_routes(row: str, rows: tuple[Route, ...]) -> None:
         ),
     ],
 )
-def test_graphs(body: str, key: str, value: object) -> None:
+def test_keys_of_a_graph_are_parsed(body: str, key: str, value: object) -> None:
     assert getattr(graph(body), key) == value
 
 
@@ -289,13 +289,13 @@ def test_ends_with_needs() -> None:
         ("title: t", "version", "1"),
     ],
 )
-def test_top_level(body: str, key: str, value: Any) -> None:
+def test_keys_of_a_protocol_are_parsed(body: str, key: str, value: Any) -> None:
     found = getattr(protocol(f"{body}\n{MINIMAL}{STEP}"), key)
     assert found == value
     assert type(found) is type(value)
 
 
-def test_roles() -> None:
+def test_keys_of_a_role_are_parsed() -> None:
     text = MINIMAL.replace(
         "roles:\n",
         "roles:\n  qa: {display: QA, models: strong, perms: read_files modify, reads: ['**'], writes: 'tests/**',"
@@ -543,7 +543,7 @@ def at_top(body: str) -> str:
         ("just text", "1: a protocol is a mapping (write `protocol: NAME`, then `root:`, `graphs:` and so on)"),
     ],
 )
-def test_mistakes(text: str, expected: str) -> None:
+def test_a_mistake_in_a_protocol_has_its_line(text: str, expected: str) -> None:
     assert problems(text)[0] == f"protocol.yaml:{expected}"
 
 

@@ -13,7 +13,7 @@ LIBRARY = {
 }
 
 
-def test_only_what_is_referred_to_comes_along_and_the_protocols_own_goes_first() -> None:
+def test_only_referenced_templates_are_shared_and_the_protocols_own_win() -> None:
     protocol = load("v3")
     own = {"scaffold.jinja": "{% from 'fix.jinja' import x %}", "repro.jinja": "own"}
     found = with_shared_templates(msgspec.structs.replace(protocol, templates=own), LIBRARY).templates

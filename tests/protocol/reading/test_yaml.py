@@ -112,7 +112,7 @@ SYNTAX = "this is not YAML: "
         ),
     ],
 )
-def test_what_cannot_be_read_says_where_and_what_to_do(text: str, expected: str) -> None:
+def test_unreadable_yaml_names_its_place_and_a_repair(text: str, expected: str) -> None:
     assert problem(text) == expected
 
 
@@ -166,14 +166,14 @@ def test_a_json_file_is_called_so(text: str, expected: str) -> None:
     assert [str(finding) for finding in caught.value.findings] == [expected]
 
 
-def test_aliases_of_a_long_text_cost_what_they_stand_for() -> None:
+def test_aliases_of_a_long_text_count_with_its_length() -> None:
     text = f"a: &a {'x' * 100_000}\nb: [{', '.join(['*a'] * 1000)}]\n"
     with pytest.raises(ProtocolError) as caught:
         read_yaml(text, "p.yaml")
     assert "more than 200000 values" in str(caught.value.findings[0])
 
 
-def test_what_was_read_before_is_not_read_again_and_what_has_changed_is() -> None:
+def test_an_unchanged_text_is_parsed_once() -> None:
     tree = read_yaml("a: 1\n", "one.yaml")
     assert read_yaml("a: 1\n", "one.yaml") is tree
     assert read_yaml("a: 2\n", "one.yaml").plain() == {"a": 2}
@@ -233,7 +233,7 @@ VALUES: st.SearchStrategy[Plain] = st.recursive(
 
 
 @given(st.dictionaries(KEYS, VALUES, min_size=1, max_size=4))
-def test_what_is_written_reads_back_as_it_was(data: dict[str, Plain]) -> None:
+def test_emitted_data_reads_back(data: dict[str, Plain]) -> None:
     assert read_yaml(emit(data), "p.yaml").plain() == data
 
 

@@ -144,7 +144,7 @@ steps:
         ("on_fail: {default: try}, fails_by: [green]", {}),
     ],
 )
-def test_a_pass_refused_for_what_another_step_has_to_mend_is_a_failure(row: str, routes: dict[str, str]) -> None:
+def test_a_pass_refused_by_a_named_check_goes_back_to_that_step(row: str, routes: dict[str, str]) -> None:
     steps = compiled(CHECKED.replace("ROW", row))["steps"]
     back = {"to": "build", "charge": "try-rework"}
     found = {key: to for key, to in steps["try"]["routes"].items() if key.startswith("!")}
@@ -163,7 +163,7 @@ def test_the_number_of_times_to_go_back_is_data() -> None:
     assert compiled("max_rework: 7\n" + SMALL)["budgets"]["build-rework"]["max"] == 7
 
 
-def test_a_rejection_by_a_person_charges_nothing() -> None:
+def test_a_persons_rejection_charges_no_budget() -> None:
     assert all("review" not in budget for budget in compiled(SMALL)["budgets"])
 
 
@@ -182,13 +182,13 @@ def test_a_rejection_by_a_person_charges_nothing() -> None:
         ("[]", "readonly measure", ["checkpoint", "readonly measure"]),
     ],
 )
-def test_gates_follow_from_what_may_be_written(writes: str, gates: str, expected: list[str]) -> None:
+def test_the_checkpoint_depends_on_the_writes_and_the_gates(writes: str, gates: str, expected: list[str]) -> None:
     rows = f"{{next_on_pass: done, claude_writes: {writes}, gates: {{pass: '{gates}'}}}}"
     found = step(f"steps:\n  only: {rows}\n", "only")["gates"]["pass"]
     assert found == (expected if gates else [*expected, ""])
 
 
-def test_who_may_write_nothing_is_held_to_it_by_every_exit() -> None:
+def test_a_read_only_step_is_checked_by_every_exit() -> None:
     assert step("steps: {look: {next_on_pass: done}}", "look")["gates"] == {
         "pass": ["checkpoint", "readonly"],
         "failing": ["readonly"],
@@ -221,7 +221,7 @@ def test_an_effect_comes_between_a_row_and_the_next() -> None:
     assert "keep.Archived?" in steps["review"]["needs"]
 
 
-def test_whoever_an_exit_leads_to_reads_it() -> None:
+def test_the_target_of_an_exit_reads_it() -> None:
     steps = compiled(SMALL)["steps"]
     assert steps["review"]["needs"] == ["plan.pass?"]
     assert steps["stuck"]["needs"] == ["!*?", "plan.needs_human?", "build.needs_human?"]
@@ -298,7 +298,7 @@ steps:
 """
 
 
-def test_the_size_of_a_story_decides_who_works() -> None:
+def test_the_size_of_a_story_decides_between_a_team_and_one_executor() -> None:
     # A18, A19
     routes = step(TEAM, "plan")["routes"]["pass"]
     guard = "(data.complexity == 'M' and data.parallel_tasks >= 2) or (data.complexity == 'L')"
@@ -314,7 +314,7 @@ def test_a_project_may_do_without_teams() -> None:
     assert step(alone, "plan")["routes"]["pass"][1] == {"to": "build", "sets": {"team": "False"}}
 
 
-def test_a_table_without_team_roles_decides_nothing() -> None:
+def test_a_table_without_team_roles_sets_no_variable() -> None:
     assert "vars" not in compiled(SMALL)
 
 
@@ -338,11 +338,11 @@ def test_an_advisory_role_may_go_as_far_as_its_step() -> None:
     assert "owned_files?" in loose["graphs"]["task-back"]["steps"]["work"]["gates"]["task_done"]
 
 
-def test_a_table_without_a_team_adds_nothing() -> None:
+def test_a_table_without_a_team_adds_no_parts() -> None:
     assert compile_team(read_rules(table(SMALL))).plain() == {}
 
 
-def test_a_part_is_woven_into_what_is_there() -> None:
+def test_a_part_is_woven_into_the_existing_protocol() -> None:
     base = table("roles: {back: {display: Back}}\ngraphs: {task-back: {start: work}}")
     woven = weave(base, table("roles: {back: {reads: [a]}}\ngraphs: {task-back: {steps: {}}}"))
     assert woven.plain() == {
@@ -511,11 +511,11 @@ def test_a_part_that_does_not_fit_is_refused(part: str, message: str) -> None:
         ("word", "rules.yaml:1: 'the rules table' must be a mapping, not text (write `steps: {STEP: {…}}`)"),
     ],
 )
-def test_what_is_refused_says_where_and_what_to_do(text: str, message: str) -> None:
+def test_a_refused_table_names_its_place_and_a_repair(text: str, message: str) -> None:
     assert problems(text) == [message]
 
 
-def test_everything_that_is_wrong_is_said_at_once() -> None:
+def test_all_mistakes_are_listed_at_once() -> None:
     wrong = SMALL.replace("max_attempts", "attempts").replace("scope_warning", "scope").replace("review", "revue", 1)
     assert len(problems(wrong)) == 3
 
@@ -534,7 +534,7 @@ def test_everything_that_is_wrong_is_said_at_once() -> None:
         ("steps: {build: {post_check: eslint .}}", {"post_check": "eslint ."}),
     ],
 )
-def test_an_override_says_only_what_differs(override: str, expected: dict[str, Any]) -> None:
+def test_an_override_names_only_its_differences(override: str, expected: dict[str, Any]) -> None:
     before = table(SMALL).plain()["steps"]
     after = merge_rules(table(SMALL), table(override)).plain()["steps"]
     assert after == {**before, "build": {**before["build"], **expected}}
@@ -550,7 +550,7 @@ def test_a_default_of_either_name_is_replaced_by_the_other() -> None:
     }
 
 
-def test_nothing_removes_a_step() -> None:
+def test_a_null_row_removes_a_step() -> None:
     override = "steps: {review: null, plan: {next_on_pass: build}}"
     merged = merge_rules(table(SMALL), table(override))
     assert list(read_rules(merged).steps) == ["plan", "build"]
@@ -567,7 +567,7 @@ def test_problems_of_an_override_stand_in_its_file() -> None:
 
 
 @pytest.mark.parametrize("override", ["{}", "steps: {}", DEFAULTS], ids=["nothing", "no steps", "itself"])
-def test_an_override_that_says_nothing_new_changes_nothing(override: str) -> None:
+def test_an_override_without_changes_compiles_to_the_same(override: str) -> None:
     merged = merge_rules(table(DEFAULTS), table(override))
     assert compile_rules(read_rules(merged)).plain() == compile_rules(read_rules(table(DEFAULTS))).plain()
 
@@ -619,7 +619,7 @@ def test_every_table_compiles_to_a_closed_graph(text: str) -> None:
 
 
 @given(tables())
-def test_every_way_back_to_work_is_paid_for(text: str) -> None:
+def test_every_way_back_to_an_executor_charges_a_budget(text: str) -> None:
     # A7: an executor cannot send the story to another executor for ever
     steps = compiled(text)["steps"]
     for name in read_rules(table(text)).steps:
@@ -669,7 +669,7 @@ def test_every_way_back_to_work_is_paid_for(text: str) -> None:
         ("update-memory", "pass", "merge", ""),
     ],
 )
-def test_where_the_default_table_leads(name: str, key: str, to: str, charge: str) -> None:
+def test_each_row_of_the_default_table_has_its_target(name: str, key: str, to: str, charge: str) -> None:
     graph = story()
     found = only(graph, name, key)
     assert (found.to, found.charge) == (to, charge)
@@ -708,7 +708,7 @@ def test_a_project_s_post_check_holds_for_every_task_of_a_team(tmp_path: Path) -
     assert [("make lint" in [check.arg for check in found]) for found in checks.values()] == [True, True, False]
 
 
-def test_a_project_may_bring_the_published_table_letter_by_letter() -> None:
+def test_a_project_may_use_the_published_table_letter_by_letter() -> None:
     protocol = load_source("waterfall", rules=PUBLISHED).protocol
     steps = protocol.graphs["story"].steps
     assert steps["bdd"].writes == ("docs/bdd/{id}.md",)  # A15
@@ -754,7 +754,7 @@ def test_a_finding_stands_at_the_line_of_the_table(tmp_path: Path, row: str, sai
     assert f"{path}:4: {said}" in str(check(found.protocol, found.place_of)[0])
 
 
-def test_the_table_is_named_as_what_cannot_be_loaded(tmp_path: Path) -> None:
+def test_an_invalid_table_is_named_by_its_file(tmp_path: Path) -> None:
     with pytest.raises(ProtocolError) as caught:
         ruled(tmp_path, "steps: {impl: {max_attempts: 0}}\n")
     assert caught.value.message.startswith(f"{tmp_path}/step-rules.yaml ")

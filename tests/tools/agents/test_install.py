@@ -31,14 +31,14 @@ def test_a_whole_installation_is_left_alone(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["node", *PROGRAMS])
-def test_one_that_lacks_a_program_is_not_whole(folder: Path, name: str) -> None:
+def test_an_installation_without_a_program_is_not_up_to_date(folder: Path, name: str) -> None:
     program(folder, name).unlink()
     program(folder, name).symlink_to(folder / "gone")
     assert not up_to_date(folder)
 
 
 @pytest.mark.parametrize("name", MANIFEST)
-def test_one_of_other_versions_is_not_up_to_date(folder: Path, name: str) -> None:
+def test_an_installation_of_other_versions_is_not_up_to_date(folder: Path, name: str) -> None:
     (folder / name).write_text("{}")
     assert not up_to_date(folder)
     (folder / name).unlink()
@@ -56,7 +56,7 @@ def test_every_version_is_pinned_and_no_address_is_named() -> None:
 
 
 @pytest.mark.agents
-def test_a_registry_that_does_not_answer_is_said_at_once_and_nothing_is_left(tmp_path: Path) -> None:
+def test_an_unreachable_registry_is_an_error_at_once_and_leaves_no_files(tmp_path: Path) -> None:
     nowhere = {"XDG_CACHE_HOME": str(tmp_path), "npm_config_registry": "http://127.0.0.1:9"}
     done = subprocess.run(
         [sys.executable, "-m", "tools.agents.install"],

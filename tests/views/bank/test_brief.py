@@ -42,7 +42,7 @@ lives in src/labels
 """
 
 
-def test_everything_that_a_brief_can_say() -> None:
+def test_every_field_of_a_brief_is_shown() -> None:
     found = executed()
     labels: dict[str, Json] = {
         **LABELS,

@@ -74,7 +74,7 @@ def test_the_whole_document() -> None:
     assert executed().says("RC", {"message": "Two tests.\n# They fail."}).view("context") == WHOLE
 
 
-def test_before_anybody_has_begun() -> None:
+def test_a_run_without_any_work_has_an_empty_context() -> None:
     found = Banked(Scenario(executed().run.protocol, {"modules": items("labels")}))
     state = found.state()
     assert (state["Ω_current"], state["session_id"], state["round"]) == ("Ω₁ᴾ", "null", "null")
@@ -160,7 +160,7 @@ STAGES = [
 ]
 
 
-def test_all_eight_stages_of_a_refactoring() -> None:
+def test_each_stage_of_a_refactoring_is_shown() -> None:
     found = executed()
     seen = []
     for exit_, _, stage, phase in STAGES:
@@ -185,7 +185,7 @@ def test_all_eight_stages_of_a_refactoring() -> None:
     ]
 
 
-def test_who_is_active() -> None:
+def test_the_active_agent_is_shown() -> None:
     def active(found: Banked) -> tuple[str, str]:
         return found.state()["qa_agent_active"], found.state()["de_agent_active"]
 
@@ -197,7 +197,7 @@ def test_who_is_active() -> None:
     assert active(found) == ("false", "true")
 
 
-def test_how_the_tests_ended_last() -> None:
+def test_the_last_test_result_is_shown() -> None:
     def last(found: Banked) -> str:
         return found.state()["last_test_result"]
 
@@ -235,7 +235,7 @@ def test_an_agent_that_fails_leaves_a_snapshot_and_a_handoff() -> None:
     )
 
 
-def test_time_that_is_up_is_a_failure_and_a_reminder_is_none() -> None:
+def test_a_timeout_is_a_failure_and_a_restarted_crash_is_not() -> None:
     found = executed()
     found.run.happens(TimerFired(id="t", ts=99_000, timer=found.run.activity()))
     assert found.section("context", 6).startswith("- AGENT_FAILURE: its time was up\n- activity: root/TDD1:red#1.1")
@@ -244,7 +244,7 @@ def test_time_that_is_up_is_a_failure_and_a_reminder_is_none() -> None:
     assert again.section("context", 6) == "none", "it is tried again"
 
 
-def test_what_gates_refused_is_handed_on() -> None:
+def test_a_refused_claim_is_handed_on_with_its_findings() -> None:
     found = executed()
     found.said["report:red"] = "- tests/test_a.py: passes already"
     found.says("RC", fails=["red"])

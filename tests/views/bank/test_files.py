@@ -33,7 +33,7 @@ def test_all_sections_are_there_and_references_lead_to_them(view: str) -> None:
 
 
 @given(st.text(), st.text(max_size=3), st.integers(0, 300))
-def test_a_seal_tells_what_was_changed(text: str, added: str, at: int) -> None:
+def test_a_seal_breaks_with_any_change(text: str, added: str, at: int) -> None:
     made = sealed("shop-1", text)
     assert run_of(made) == "shop-1"
     changed = made[:at] + added + made[at:]

@@ -84,7 +84,7 @@ def test_a_quality_failure_is_documented() -> None:
     assert cycles(found) == ["❌", ""]
 
 
-def test_what_people_decide() -> None:
+def test_a_persons_decisions_are_listed() -> None:
     found = executed().says("RC", fails=["protection"])
     found.said["ref:note"] = "It is mine.\n# Go on"
     asked = found.run.question()

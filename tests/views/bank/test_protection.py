@@ -41,7 +41,7 @@ def asked() -> Banked:
     return found.says("RC", fails=["protection"])
 
 
-def test_what_is_asked_is_open_until_somebody_answers() -> None:
+def test_a_confirmation_is_open_until_a_person_answers() -> None:
     found = asked()
     assert found.section("protection", 3).splitlines()[2:] == [
         "| src/interfaces/a.py | Ψ5 | root/TDD1 | 1970-01-01 00:00:14 UTC |",
@@ -58,7 +58,7 @@ def test_what_is_asked_is_open_until_somebody_answers() -> None:
     ]
 
 
-def test_what_is_refused_or_overtaken() -> None:
+def test_a_refused_confirmation_is_listed_and_an_aborted_one_is_not() -> None:
     refused = asked()
     refused.run.answers("refuse")
     assert "| src/interfaces/a.py | Ψ5 | refuse |" in refused.section("protection", 2)
@@ -67,7 +67,7 @@ def test_what_is_refused_or_overtaken() -> None:
     assert ended.section("protection", 2) == ended.section("protection", 3) == "none"
 
 
-def test_other_questions_are_about_something_else() -> None:
+def test_other_questions_are_not_listed() -> None:
     found = executed().says("RC", fails=["red"]).says("FailureReport")
     assert found.run.asked() == ["root:manual"]
     assert found.section("protection", 3) == "none"
