@@ -15,7 +15,6 @@ from treadle.protocol.model import Need, Protocol, Step, base_of, tag_of
 
 TOOLCHAIN = {name: f"run-{name}" for name in ("build", "test", "contract", "lint", "format", "collect")}
 REPORT = "the third assertion of test_totals fails"
-SUBJECTS: dict[str, ProtocolSubject] = {}
 NOTE = "mind the empty list"
 
 
@@ -124,7 +123,7 @@ def _slot(protocol: Protocol, graph: str, need: Need, store: Memory, text: str, 
 
 
 def _signals(protocol: Protocol, graph: str, name: str, store: Memory, text: str) -> tuple[Message, ...]:
-    subject = SUBJECTS.setdefault(protocol.name, ProtocolSubject(protocol, None))
+    subject = ProtocolSubject(protocol, None)
     flow = subject.flows[graph]
     base = name.partition("@")[0]
     received = [signal for signal, steps in flow.handled.items() if base in {step.partition("@")[0] for step in steps}]
