@@ -160,6 +160,7 @@ EVIDENCE: Final[dict[str, str]] = {
     "record.special": "A file that cannot be read, or a special one such as a pipe, was left out.",
     "record.submodule": "A submodule was changed, which cannot be recorded.",
     "record.unchanged": "The step changed nothing; its accepted work stays as it was.",
+    "red.chance": "An old test does not always fail on the base commit, so its failure proves no criterion.",
     "red.concluded": "A suite was concluded although one of its tests fails.",
     "red.count": "The number of new failing tests is not the one that the step asks for.",
     "red.expected_failure": "A new test is marked as expected to fail.",

@@ -5,6 +5,7 @@ changes: it proves nothing, and the step's exits define how to send it back to i
 """
 
 import ast
+import re
 from collections.abc import Collection, Iterable
 from typing import Final
 
@@ -131,7 +132,7 @@ class SuiteBaseline:
             seen = await self._measure.known_suite(base_tree)
             if not seen.is_believable:
                 continue
-            old = await self._unchanged(base, head, run, left)
+            old = await self.unchanged(base, head, run, left)
             failing = {id_ for id_ in old & red_at_start(seen, run) if id_ not in earlier.passed}
             if base == self._start:
                 found |= dict.fromkeys(failing, FAILING)
@@ -174,7 +175,7 @@ class SuiteBaseline:
         """How often a test is run again; 0 if the project wants no reruns."""
         return max(_RERUNS, self._measure.settings.reruns) if self._measure.settings.reruns else 0
 
-    async def _unchanged(self, base: str, head: str, run: TestRun, ids: list[str]) -> set[str]:
+    async def unchanged(self, base: str, head: str, run: TestRun, ids: list[str]) -> set[str]:
         """Those of some tests that are written at `head` as they were at `base`."""
         then, now = await self._git.entries(base), await self._git.entries(head)
         changed = [path for path in {*then, *now} if then.get(path) != now.get(path)]
@@ -185,7 +186,7 @@ class SuiteBaseline:
         for id_ in ids:
             file = file_of(id_, run)
             if file in changed:
-                old, new = (_definition(texts[commit].get(file), id_) for commit in (base, head))
+                old, new = (_definition(file, texts[commit].get(file), id_) for commit in (base, head))
                 is_same = bool(old) and old == new
             elif file in now:
                 is_same = True
@@ -202,8 +203,10 @@ def red_at_start(start: TestRun, run: TestRun) -> set[str]:
     return {id_ for id_ in bad_tests(run) if id_ in known or file_of(id_, run) in known}
 
 
-def _definition(data: bytes | None, id_: str) -> str:
-    """A Python test function as it is written, without layout; empty if there is none."""
+def _definition(path: str, data: bytes | None, id_: str) -> str:
+    """A test as it is written, without its layout; empty if there is none."""
+    if not path.endswith(".py"):
+        return _block((data or b"").decode(errors="replace"), id_)
     try:
         node: ast.AST = ast.parse((data or b"").decode())
     except (SyntaxError, ValueError, RecursionError):
@@ -214,6 +217,38 @@ def _definition(data: bytes | None, id_: str) -> str:
             return ""
         node = inside[-1]
     return "" if isinstance(node, ast.Module) else ast.dump(node)
+
+
+_OPENING: Final = re.compile(r"\s*(?:func|def|fn|test|it|describe|suite|context|#\[)(?![\w-])")
+"""The first words of a line that begins a test, or a group of tests, in languages that are not parsed here."""
+
+
+def _block(text: str, id_: str) -> str:
+    """The lines of a test from the one with its name up to the next test; empty if no line has its name."""
+    name = id_.rpartition("::")[2]
+    lines = text.splitlines()
+    for known in dict.fromkeys((name, name.rpartition(" > ")[2], name.partition("/")[0], name.partition("[")[0])):
+        found = (n for n, line in enumerate(lines) if known and _OPENING.match(line) and known in line)
+        if (start := next(found, None)) is not None:
+            ends = (n for n in range(start + 1, len(lines)) if _OPENING.match(lines[n]))
+            return "\n".join(line.strip() for line in lines[start : next(ends, len(lines))] if line.strip())
+    return ""
+
+
+async def lucky_tests(s: Subject, run: TestRun, ids: Iterable[str]) -> list[str]:
+    """Those of some tests that the base commit has as they are now, and on which they do not always fail.
+
+    Their failure shows nothing about behaviour that is missing: it is chance, or somebody has broken them since.
+    """
+    start = await s.start()
+    tree = await s.git.tree(start)
+    seen = await s.measure.known_suite(tree)
+    baseline = SuiteBaseline(s.git, s.measure, start, start)
+    old = await baseline.unchanged(start, s.work.commit, run, [id_ for id_ in ids if id_ in seen.tests])
+    failing = sorted(old - seen.passed)
+    # The project may do without reruns of tests that are nobody's proof; a proof needs them.
+    unstable = await s.measure.unstable(tree, failing, max(_RERUNS, s.measure.settings.reruns)) if failing else set()
+    return sorted(old & seen.passed | unstable)
 
 
 async def excused_tests(s: Subject, run: TestRun, ids: Iterable[str]) -> dict[str, str]:

@@ -12,6 +12,7 @@ from typing import Final
 
 import msgspec
 
+from treadle.evidence.baseline import flaky_among
 from treadle.evidence.code_shapes import Function
 from treadle.evidence.examples import UNKNOWN, Example, examples, mentioned
 from treadle.evidence.findings import CheckProblem, join_names, note, problem
@@ -476,6 +477,9 @@ async def hollowed_trees(s: Subject, run: TestRun, ids: Sequence[str]) -> list[H
     async for tree in _trees(s, run, left):
         done = await s.measure.suite(tree, ids=left, limit=limit, mirrors=False)
         noticed = [id_ for id_ in left if not done.bent and _fails(done.tests.get(id_))]
+        if noticed:  # a test that passes there as well has failed by chance
+            flaky = await flaky_among(s, tree, done, noticed, times=1)
+            noticed = [id_ for id_ in noticed if id_ not in flaky]
         if noticed:
             found.append(HollowedTree(tree, tuple(noticed)))
             left = [id_ for id_ in left if id_ not in noticed]

@@ -7,7 +7,14 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
-from treadle.evidence.baseline import EXCUSED, describe_flaky, excuse_notes, excused_tests, flaky_among
+from treadle.evidence.baseline import (
+    EXCUSED,
+    describe_flaky,
+    excuse_notes,
+    excused_tests,
+    flaky_among,
+    lucky_tests,
+)
 from treadle.evidence.checks.coverage import shared_tests, unassigned_criteria
 from treadle.evidence.checks.documents import unclear_names
 from treadle.evidence.checks.scope import measured_tree
@@ -129,9 +136,10 @@ async def _red(s: Subject, exactly: int, *, may_pass: bool = False) -> CheckOutc
     fresh = [id_ for id_ in fresh if id_ not in old]
     failing = [id_ for id_ in fresh if is_red(run.tests[id_])]
     flaky = await flaky_among(s, await measured_tree(s), run, failing, times=1)
-    reds = [id_ for id_ in failing if id_ not in flaky]
+    lucky = await lucky_tests(s, run, [id_ for id_ in failing if id_ not in flaky])
+    reds = [id_ for id_ in failing if id_ not in flaky and id_ not in lucky]
     problems = [_not_red(s, run.tests[id_]) for id_ in fresh if id_ not in failing]
-    problems += [describe_flaky(run, id_) for id_ in flaky]
+    problems += [describe_flaky(run, id_) for id_ in flaky] + [_by_chance(id_) for id_ in lucky]
     problems += [one for one in _no_longer_green(s, run, earlier, fresh) if one.test not in old]
     met_before = {*fresh, *earlier.tests}
     satisfied = [id_ for id_ in _written_now(s, run) if id_ in run.passed and id_ not in met_before]
@@ -139,7 +147,7 @@ async def _red(s: Subject, exactly: int, *, may_pass: bool = False) -> CheckOutc
     known = [id_ for one in hollow for id_ in one.noticed] + (_unreadable(run, satisfied) if may_pass else [])
     skipped = await _skipped(s, run, earlier)
     unseen = {} if may_pass else await _unseen(s, run, [*satisfied, *(one.test for one in skipped)])
-    proved = known or await red_on_skeleton(s, [*satisfied, *unseen])
+    proved = known or await red_on_skeleton(s, run, [*satisfied, *unseen])
     said, wanted = (_IDLE, _NOTICING) if may_pass else (_DEMANDS_NOTHING, RIGHT)
     problems += [problem(said, test=id_, expected=wanted, code="red.vacuous") for id_ in satisfied if id_ not in proved]
     problems += [_never_failed(run, id_, criterion) for id_, criterion in unseen.items() if id_ not in proved]
@@ -333,6 +341,11 @@ def _never_failed(run: TestRun, id_: str, criterion: str) -> CheckProblem:
     return problem(what, test=id_, expected=wanted, criterion=criterion, code="red.never_failed")
 
 
+def _by_chance(id_: str) -> CheckProblem:
+    what = "is an old test that does not always fail on the base commit, so its failure proves nothing"
+    return problem(what, test=id_, expected="a new test that fails because the behaviour is missing", code="red.chance")
+
+
 async def _held(s: Subject, run: TestRun) -> tuple[list[CheckProblem], list[CheckProblem]]:
     """Try the tests marked `holds:` without the code that they call.
 
@@ -357,20 +370,26 @@ def skeletons(s: Subject) -> list[str]:
     return list(s.proof.skeletons) or [commit for _, commit in accepted_commits(s.case, s.inst)[:1]]
 
 
-async def red_on_skeleton(s: Subject, ids: Iterable[str]) -> list[str]:
+async def red_on_skeleton(s: Subject, run: TestRun, ids: Iterable[str]) -> list[str]:
     """Those of some passing tests that fail where the implementation was still a skeleton."""
-    return (await _on_skeletons(s, ids))[0]
+    return (await _on_skeletons(s, run, ids))[0]
 
 
-async def _on_skeletons(s: Subject, ids: Iterable[str]) -> tuple[list[str], set[str]]:
-    """Return the tests that are red on a skeleton, and those that pass on the first one."""
+async def _on_skeletons(s: Subject, now: TestRun, ids: Iterable[str]) -> tuple[list[str], set[str]]:
+    """Return the tests that are red on a skeleton, and those that pass on the first one.
+
+    A test that does not always fail there was not red, nor is an old one that does not always fail on the base commit.
+    """
     wanted = list(ids)
-    red, passed = set[str](), set[str]()
+    red, passed = set[str](), set(await lucky_tests(s, now, wanted))
     for number, commit in enumerate(skeletons(s) if wanted else ()):
-        run = await s.measure.suite(await tests_on(s, commit), ids=[id_ for id_ in wanted if id_ not in red])
+        tree = await tests_on(s, commit)
+        run = await s.measure.suite(tree, ids=[id_ for id_ in wanted if id_ not in red])
         if not run.bent:
-            red |= {id_ for id_, test in run.tests.items() if is_red(test)}
-            passed |= set() if number else run.passed
+            failing = {id_ for id_, test in run.tests.items() if is_red(test)} - passed
+            flaky = set(await flaky_among(s, tree, run, sorted(failing)))
+            red |= failing - flaky
+            passed |= flaky if number else run.passed | flaky
         if red.issuperset(wanted):
             break
     return [id_ for id_ in wanted if id_ in red], passed - red
@@ -444,7 +463,7 @@ async def seen_red(s: Subject) -> CheckOutcome:
     problems = [problem(it.what, it.file, it.line, it.test, wanted, code="red.concluded") for it in early]
     unseen = await _unseen(s, run, ())
     tried = [id_ for id_ in dict.fromkeys([*written, *unseen]) if id_ in run.passed]
-    proved, passing = await _on_skeletons(s, tried)
+    proved, passing = await _on_skeletons(s, run, tried)
     rest = [id_ for id_ in tried if id_ not in proved]
     old = (await suite_at_origin(s)).passed if rest else frozenset[str]()
     stale = {id_: one for id_, one in unseen.items() if id_ not in run.passed or (id_ in rest and id_ in old)}
@@ -491,9 +510,10 @@ async def still_red_on_skeleton(s: Subject) -> CheckOutcome:
         )
         for id_ in blind
     ]
-    seen = [id_ for id_ in owed if id_ not in blind]
+    lucky = await lucky_tests(s, run, [id_ for id_ in owed if id_ not in blind])
+    seen = [id_ for id_ in owed if id_ not in blind and id_ not in lucky]
     return CheckOutcome(
-        problems=(*reason_for_doubt(run), *head, *problems),
+        problems=(*reason_for_doubt(run), *head, *problems, *map(_by_chance, lucky)),
         ran=run_evidence(then),
         tree=tree,
         facts={"red_on_skeleton": [*seen]},
