@@ -170,7 +170,7 @@ class Serving:
     async def open(self, name: str) -> tuple[Desk, str]:
         it = desk(self._place / name, RED)
         it = it._replace(work=msgspec.structs.replace(it.work, token=f"token of {name}"))
-        return it, await self.tools.open(assignment_of(it.work, it.ways), it.env)
+        return it, await self.tools.open(assignment_of(it.work, it.step_exits), it.env)
 
 
 async def posted(address: str, body: Any = LIST, **headers: str) -> httpx2.Response:
@@ -214,7 +214,7 @@ def test_only_requests_with_the_token_of_their_session_are_served(tmp_path: Path
                 said = await posted(address, **{"Authorization": own, **headers})
                 assert (said.status_code, words in said.text) == (status, True), (address, headers, said.text)
 
-            tools.close(assignment_of(one.work, one.ways))
+            tools.close(assignment_of(one.work, one.step_exits))
             assert (await posted(at, Authorization=own)).status_code == 404
             assert (await posted(elsewhere, **bearer(other.work.token))).status_code == 200
 
@@ -266,7 +266,7 @@ def test_twenty_at_once(tmp_path: Path) -> None:
             assert len({urlsplit(at).port for _, at in desks}) == 1
             await asyncio.gather(*(session(it, at, number) for number, (it, at) in enumerate(desks)))
             for number, (it, _) in enumerate(desks):
-                found = await read_answer(it.work, it.ways, Before())
+                found = await read_answer(it.work, it.step_exits, Before())
                 assert found.claim is not None
                 assert (found.channel, found.claim.fields["message"]) == ("mcp", f"answer {number}")
 
@@ -301,7 +301,7 @@ def test_every_request_stands_alone(tmp_path: Path) -> None:
 def test_several_drivers_have_separate_addresses(tmp_path: Path) -> None:
     async def drivers() -> None:
         it = desk(tmp_path, RED)
-        task = assignment_of(it.work, it.ways)
+        task = assignment_of(it.work, it.step_exits)
         with HttpTools() as first, HttpTools() as second:
             at = await first.open(task, it.env)
             assert await first.open(task, it.env) == at

@@ -58,7 +58,7 @@ def test_an_agent_answers_over_stdio(tmp_path: Path) -> None:
             assert answer.exists()
 
     asyncio.run(session())
-    found = asyncio.run(read_answer(it.work, it.ways, Before()))
+    found = asyncio.run(read_answer(it.work, it.step_exits, Before()))
     assert found.claim is not None
     assert (found.channel, found.claim.fields["message"], found.notes) == ("mcp", "three", "beware")
 

@@ -59,8 +59,10 @@ def test_the_configuration_of_tools_that_are_served_already() -> None:
 def test_tools_have_the_schemas_of_the_step(tmp_path: Path) -> None:
     it = desk(tmp_path, RED)
     takes = {tool.name: tool.takes for tool in answer_tools(assignment(it.env))}
-    assert takes["emit_exit"] == schema(it.ways.protocol, it.ways.exits)
-    assert {name: takes[name] for name in ("exit_RC", "exit_BL")} == tool_schemas(it.ways.protocol, it.ways.exits)
+    assert takes["emit_exit"] == schema(it.step_exits.protocol, it.step_exits.exits)
+    assert {name: takes[name] for name in ("exit_RC", "exit_BL")} == tool_schemas(
+        it.step_exits.protocol, it.step_exits.exits
+    )
     assert list(takes) == ["emit_exit", "exit_RC", "exit_BL", "status", "handoff"]
 
 

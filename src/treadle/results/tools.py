@@ -347,7 +347,7 @@ def mcp_config_at(address: str, token: str, server: str = SERVER) -> dict[str, A
 
 def answer_tools(task: Assignment) -> list[ToolSpec]:
     """The tools of an activity."""
-    protocol, exits = task.ways.protocol, task.ways.exits
+    protocol, exits = task.step_exits.protocol, task.step_exits.exits
     several = tool_schemas(protocol, exits)
     about = {name: protocol.exits[name.removeprefix(TOOL)].help for name in several}
     return [
@@ -391,4 +391,4 @@ def _status(task: Assignment, env: Mapping[str, str]) -> str:
     )
     answer = task.handed_in()
     state = f"handed in: {answer}" if answer else "no answer has been handed in yet"
-    return f"{place or task.act}\nthis step ends with {' or '.join(task.ways.exits)}\n{state}"
+    return f"{place or task.act}\nthis step ends with {' or '.join(task.step_exits.exits)}\n{state}"

@@ -170,7 +170,7 @@ class AgentJobs:
         if breach and reading.claim is None:
             return unavailable_event(job, "budget", breach.words, ended.usage, world, grant=breach.grant)
 
-        report = AgentReport(job, ended, reading, sent.ways)
+        report = AgentReport(job, ended, reading, sent.step_exits)
         for warning in reading.warnings:
             self._desk.stray(job.id, "answer", warning)
         await self._dispatch.keep_notes(job, reading.notes)
@@ -187,7 +187,7 @@ class AgentJobs:
     ) -> tuple[DispatchedWork, Ended, SessionAnswer]:
         """Return an agent's answer; without one, remind it in the same conversation and let it continue once."""
         sent, ended = await self._run_session(job, state, runner)
-        reading = await read_answer(sent.work, sent.ways, sent.before, ended.final)
+        reading = await read_answer(sent.work, sent.step_exits, sent.before, ended.final)
         while (
             reading.claim is None
             and ended.how == "done"
@@ -197,12 +197,12 @@ class AgentJobs:
             and sent.work.round < ROUNDS
             and not self._world.budgets.of_step(job, ended.usage)
         ):
-            problems = reading.problems or [missing_answer_hint(sent.ways)]
+            problems = reading.problems or [missing_answer_hint(sent.step_exits)]
             words = "\n".join([*problems, *ignored_answers(reading), REMINDER])
             sent = await self._dispatch.next_round(sent, ended, words)
             earlier, ended = ended.refused, await self._start(job, sent, runner)
             ended = msgspec.structs.replace(ended, refused=(*earlier, *ended.refused))
-            reading = await read_answer(sent.work, sent.ways, sent.before, ended.final)
+            reading = await read_answer(sent.work, sent.step_exits, sent.before, ended.final)
         await self._redact_files(sent.work)
         hidden = self._world.agents.secrets()
         return sent, hidden.value(ended), hidden.value(reading)
