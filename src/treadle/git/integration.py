@@ -1,8 +1,9 @@
 """The integration branches: where the accepted work of each instance comes together, one commit at a time.
 
-A lane's work is recorded while its claim is verified, and noted as *pending*. Whether the kernel accepted the claim is
-seen in the state of the next command that needs the instance: the slot of the exit is newer than the claim. Only then
-the work is integrated. So a crash at any moment loses nothing and integrates nothing twice.
+While Treadle verifies a claim, it records the lane's work as a commit and notes that commit as *pending*. The state of
+a later command shows whether the kernel accepted the claim: then the instance has a slot for the exit, written after
+the claim, and Treadle integrates the work. Without such a slot it drops the note. So a crash at any moment loses
+nothing and integrates nothing twice.
 """
 
 import asyncio
@@ -47,7 +48,7 @@ class Head(msgspec.Struct, frozen=True):
         return self.drift or self.commit
 
     @property
-    def footing(self) -> str:
+    def parent_of_next_work(self) -> str:
         """The parent commit of the next agent's work."""
         return self.onto or self.commit
 
@@ -157,10 +158,10 @@ class Integration:
                 else:
                     start = (await self.begin(state.run, state.started)).commit
                 head = await self.move(state.run, inst, start, start, "")
-            return await self._settle(state, inst, current, head, pending) if pending else head
+            return await self._integrate_pending(state, inst, current, head, pending) if pending else head
 
-    async def _settle(self, state: State, inst: str, current: str, head: Head, pending: str) -> Head:
-        """Fold in pending work if the kernel has accepted it, and drop it if the kernel has refused it."""
+    async def _integrate_pending(self, state: State, inst: str, current: str, head: Head, pending: str) -> Head:
+        """Integrate pending work if the kernel has accepted its claim; drop the note if the kernel has refused it."""
         names = self.names(state.run)
         note = await self.repository.message(pending)
         work = (await self.repository.parents(pending))[0]
@@ -177,7 +178,10 @@ class Integration:
         return integrated
 
     async def _integrate(self, run: str, inst: str, head: Head, work: str) -> Head:
-        """Fold accepted work into the branch; children may have been merged since the work began."""
+        """Bring accepted work into the instance's branch; children may have been merged into it since the work began.
+
+        If the two conflict, the result is a drift.
+        """
         repository = self.repository
         below = (await repository.parents(work))[0]
         if head.drift and below == head.onto:

@@ -190,7 +190,7 @@ class Lanes(Workspace):
                 act=job.id,
                 step=job.step,
                 base=head.start,
-                onto=head.footing,
+                onto=head.parent_of_next_work,
                 hidden=rules.hidden,
                 alone=rules.alone,
             )
@@ -240,8 +240,8 @@ class Lanes(Workspace):
         """Save the work in the lanes of a finished run, and free them."""
         await self._give_back(lambda lease: lease.run == run)
 
-    async def leave(self, run: str, inst: str) -> None:
-        """Save and free the lanes of an instance that may be done."""
+    async def free_lanes(self, run: str, inst: str) -> None:
+        """Save the work in the lanes of a merged instance, and free them; a later step opens new ones."""
         await self._give_back(lambda lease: (lease.run, lease.inst) == (run, inst))
 
     async def _give_back(self, is_wanted: Callable[[SlotLease], bool]) -> None:

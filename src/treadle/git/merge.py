@@ -161,9 +161,11 @@ class Merging:
 
             # A squash loses ancestry, so without this move the same work could be merged twice.
             await integration.move(state.run, inst, done.commit, done.commit)
-            await self._lanes.leave(state.run, inst)
+            await self._lanes.free_lanes(state.run, inst)
             return done
-        raise PortError(f"the branch that {inst} is merged into does not hold still", retryable=True, code="git.moved")
+        raise PortError(
+            f"the parent's branch of {inst} has moved {_TRIES} times during the merge", retryable=True, code="git.moved"
+        )
 
     async def _find_earlier(self, run: str, act: str, parent: str) -> MergeResult | None:
         """Return the merge that an earlier attempt of the activity verified, if it is published or still can be."""
@@ -283,7 +285,7 @@ async def fold_children(lanes: Lanes, state: State, inst: str, groups: tuple[str
     await integration.move(state.run, inst, commit, start.base, start.commit)
     for child in children:
         await integration.move(state.run, child.id, commit, commit)
-        await lanes.leave(state.run, child.id)
+        await lanes.free_lanes(state.run, child.id)
     changes = await Trees(repository).changes(start.base, commit)
     return FoldResult(commit, tuple(change.path for change in changes))
 
