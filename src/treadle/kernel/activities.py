@@ -28,8 +28,8 @@ from treadle.kernel.state import Activity, Ask, Frame, Instance, Outage, Slot
 from treadle.kernel.turn import Turn
 from treadle.protocol.model import system_keys, tag_of
 
-# Limits on a run's cost, tokens and time (R19). Beyond one of them a person is asked, and nothing starts while the
-# question is open.
+# Limits on a run's cost, tokens and time (R19). Beyond one of them the kernel asks a person, and starts nothing while
+# the question is open.
 
 
 def add_usage(t: Turn, usage: Usage) -> None:
@@ -99,8 +99,8 @@ def checked(t: Turn, e: Checked) -> bool:
         seen = (*inst.failures.get(act.command.step, ("", 0))[0].splitlines(), e.fingerprint)
         inst.failures[act.command.step] = ("\n".join(seen), seen.count(e.fingerprint))
 
-    # A check counts as passed only if the world says so and does not say the opposite as well; one without a result
-    # has failed. Skipped checks refuse the claim too, but the row is chosen by those that really ran.
+    # A check has passed if it has a good result and no bad one; a check without a result has failed. A skipped check
+    # refuses the claim too, but never chooses the row `!gate.<check>`.
     denied = {result.check for result in e.results if not result.ok}
     passed = {result.check for result in e.results if result.ok} - denied
     failed = [check.name for check in act.checks if not check.advisory and check.name not in passed]
@@ -109,11 +109,11 @@ def checked(t: Turn, e: Checked) -> bool:
 
     if act.claim is None:
         # A check step has no claim; it leaves by `Passed` or `Failed`.
-        key = _refined(t, act, "Failed", refusing) if failed else "Passed"
+        key = _key_of_failed_check(t, act, "Failed", refusing) if failed else "Passed"
         _accept(t, act, Envelope(key, payload_ref=e.payload_ref))
     elif failed:
         reports = {result.check: result.report_ref for result in e.results}
-        fail(t, act, _refined(t, act, "!gate", refusing), e.payload_ref or reports.get(failed[0], ""))
+        fail(t, act, _key_of_failed_check(t, act, "!gate", refusing), e.payload_ref or reports.get(failed[0], ""))
     else:
         fields = {**act.claim.fields, **e.derived}
         ref = e.payload_ref or act.claim.payload_ref
@@ -121,8 +121,8 @@ def checked(t: Turn, e: Checked) -> bool:
     return True
 
 
-def _refined(t: Turn, act: Activity, tag: str, failed: list[str]) -> str:
-    """`!gate.<check>` for the first failed check that has a row of its own."""
+def _key_of_failed_check(t: Turn, act: Activity, tag: str, failed: list[str]) -> str:
+    """Return `<tag>.<check>`, such as `!gate.red`, for the first failed check with a row of its own; else the tag."""
     graph = t.protocol.graphs[act.command.graph]
     routes = graph.steps[act.command.step].routes
     return next((key for name in failed if (key := f"{tag}.{name}") in routes or key in graph.system), tag)
@@ -146,9 +146,7 @@ def _accept(t: Turn, act: Activity, envelope: Envelope) -> None:
 
 
 def fail(t: Turn, act: Activity, key: str, ref: str) -> None:
-    """Leave by a system exit; `!crash` replaces an exit that this kind of step does not have, as that is a fault of
-    ours.
-    """
+    """Leave by a system exit; `!crash` replaces one that this kind of step cannot have, as that is a bug in Treadle."""
     inst, frame = _position(t, act)
     if tag_of(key) not in system_keys(t.step(inst, frame)):
         key = "!crash"

@@ -42,7 +42,7 @@ def is_paused(at: Turn | State, inst: Instance) -> bool:
 def advance(t: Turn, inst: Instance) -> None:
     """Move an instance until it runs something, waits, or ends."""
     while inst.live and not t.outcome:
-        if _settle_waiting(t, inst):
+        if _route_waiting(t, inst):
             continue
         if inst.frames[-1].status == "active":
             act = t.acts.get(inst.frames[-1].id)
@@ -74,7 +74,7 @@ def _issue_again(t: Turn, act: Activity) -> None:
     t.commands.append(job)
 
 
-def _settle_waiting(t: Turn, inst: Instance) -> bool:
+def _route_waiting(t: Turn, inst: Instance) -> bool:
     """Route the answers and completed maps of all frames, interrupted or not."""
     for frame in inst.frames:
         if frame.reply:

@@ -124,7 +124,7 @@ def signalled(t: Turn, e: Signalled) -> bool:
 
 
 def _go(t: Turn, inst: Instance, step: str, item: str) -> None:
-    """Release a held step, or (for a command of the graph) send a waiting main frame to another step."""
+    """Release a step that waits for this `go`, or send a waiting main frame to another step that people may command."""
     graph = t.graph(inst)
     step = graph.led.get(step, (step,))[0]
     here = [frame for frame in inst.frames if frame.step == step]

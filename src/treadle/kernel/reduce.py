@@ -18,7 +18,7 @@ Between two activities an instance is at a **safe point**. There, and only there
 comes before the current work gets a **handler frame** on top of the main one, which resumes exactly where it was when
 the handler ends, or is redirected (`mailbox`, `advance`). While a handler waits for an answer, others of its class are
 served on top of it, each handler once, and the first handler with an answer goes on first. A step with an unsatisfied
-wait is *held*: no session exists, signals are still served.
+`wait` has not started: no session exists, and signals are still served.
 
 After every event the reducer **settles**: it advances the instances that the event touched, in order of creation, then
 hands freed pools to the instances in their queues, until nothing moves. It does not visit untouched instances, so an
