@@ -1,7 +1,9 @@
 """Runs the project's tools in clean checkouts, each question once.
 
 A good result is valid for its tree for ever. A bad one may have other causes than the tree: it is cached only for the
-activity that asked, so a verification that is repeated after a crash gives the same answer.
+activity that asked, so a verification that is repeated after a crash gives the same answer. The cache also
+keeps the last believable run of all tests on each tree, good or bad: `known_suite` gives it to every activity that
+compares new work with that tree.
 
 `CheckRepository` and `CheckTools` are all that the checks need from the repository and from the project's tools;
 `project_facts` implements them.

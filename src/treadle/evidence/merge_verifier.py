@@ -164,7 +164,9 @@ def _data(notes: Iterable[CheckProblem]) -> list[dict[str, Json]]:
 
 
 def _of_run(run: TestRun, excused: Mapping[str, CheckProblem | None] = MappingProxyType({})) -> TrialResult:
-    """Judge a merge by a test run. Tests that are excused without a note were not part of the question."""
+    """Judge a merge by a test run, without the excused tests. A test excused with None gets no note: it is outside the
+    question, such as a test outside the contract suite.
+    """
     failing = {id_: test for id_, test in bad_tests(run).items() if id_ not in excused}
     faults = [*reason_for_doubt(run), *(describe_test(test) for test in failing.values())]
     kept = run_evidence(run).evidence
