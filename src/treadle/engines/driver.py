@@ -164,7 +164,7 @@ class Driver:
                 inbox.put(decode_event(posted.body), posted.n)
 
     def _repeated(self, run: str) -> list[Command]:
-        """Return notifications and cancellations that may not have happened; the state has all other commands."""
+        """Return the stored notifications and cancellations to repeat; `outstanding` gives all other open commands."""
         commands = [_DECODER.decode(body) for body in self._store.unfinished(run).values()]
         return [command for command in commands if isinstance(command, Notify | Cancel)]
 

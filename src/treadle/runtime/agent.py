@@ -119,14 +119,14 @@ class AgentJobs:
     def __init__(self, desk: Desk, inbox: Inbox, dispatch: Dispatch, world: RunWorld) -> None:
         self._desk, self._inbox, self._dispatch, self._world = desk, inbox, dispatch, world
         self._sessions: dict[str, Session] = {}
-        self._leaving: Literal["", "at rest", "interrupted"] = ""
+        self._stopping: Literal["", "at rest", "interrupted"] = ""
 
-    def leave(self, *, orderly: bool) -> None:
-        """Stop driving: cancelled jobs are only left from now on.
+    def stop_driving(self, *, orderly: bool) -> None:
+        """Prepare for the cancellation of all jobs: they stay open, for the next process that drives the run.
 
-        At rest their agents keep working; if interrupted, only people do.
+        If the run rests (`orderly`), agents and people keep working; if it was interrupted, only people do.
         """
-        self._leaving = "at rest" if orderly else "interrupted"
+        self._stopping = "at rest" if orderly else "interrupted"
 
     async def nudge(self, act: str, count: int) -> None:
         """Remind an agent; record a stray if it cannot be reached."""
@@ -139,6 +139,7 @@ class AgentJobs:
         world = self._world
         runner = world.agents.runner_of(job)
         if runner is None:
+            # Another process starts this job, or finds it running; wait until the kernel or the loop cancels it.
             never: asyncio.Future[Event] = asyncio.get_running_loop().create_future()
             return await never
         try:
@@ -148,7 +149,7 @@ class AgentJobs:
                 return unavailable_event(job, "budget", breach.words, Usage(), world, grant=breach.grant)
             sent, ended, reading = await self._converse(job, state, runner)
         except asyncio.CancelledError:
-            if not (self._leaving == "at rest" or (self._leaving and runner.abilities.person)):
+            if not (self._stopping == "at rest" or (self._stopping and runner.abilities.person)):
                 await self._stop(job, runner)
             raise
         finally:

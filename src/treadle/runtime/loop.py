@@ -141,8 +141,8 @@ class Tasks:
     ) -> None:
         if kind is None:
             await self._wait(self._others)
-        await self._wait(self._ended())  # jobs cancelled by the kernel end for good, before the others are left
-        self._performer.leave(orderly=kind is None)
+        await self._wait(self._ended())  # jobs that the kernel has cancelled end for good; the others stay open
+        self._performer.stop_driving(orderly=kind is None)
         for task in self._everything():
             task.cancel()
         await self._wait(self._everything())
