@@ -98,7 +98,7 @@ def test_a_session_outlives_the_driver(tmp_path: Path) -> None:
             with driver(tmp_path) as second:
                 await asyncio.to_thread(until, lambda: answers(at["url"]))
                 right = await client.call_tool("emit_exit", {"exit": {"type": "Ok", "note": "the same session"}})
-                assert text(right).startswith("Ok: accepted")
+                assert text(right).startswith("Ok: received")
                 finish(tmp_path)
                 return (await asyncio.to_thread(second.communicate))[0]
 
@@ -148,7 +148,7 @@ def test_an_occupied_port_is_reported_and_emit_still_works(tmp_path: Path) -> No
             env = json.loads((home / "work.json").read_bytes())["env"]
             emit = [sys.executable, "-m", "treadle", "emit", "--type", "Ok"]
             said = await asyncio.to_thread(subprocess.run, emit, env=env, capture_output=True, text=True, check=False)
-            assert said.stdout.startswith("Ok: accepted"), said.stderr
+            assert said.stdout.startswith("Ok: received"), said.stderr
             finish(tmp_path)
             assert (await asyncio.wait_for(driving, PATIENCE)).outcome == "Done"
             (stray,) = stage.store.strays("r")
@@ -248,7 +248,7 @@ def test_a_request_that_is_too_large_is_refused(tmp_path: Path) -> None:
             # As large as an answer may be, written in the longest way, is heard.
             async with client_at(at, own) as client:
                 large = await client.call_tool("emit_exit", {"exit": {"type": "RC", "message": "\u00e9" * 490_000}})
-                assert text(large).startswith("RC: accepted")
+                assert text(large).startswith("RC: received")
 
     asyncio.run(requests())
 
@@ -288,7 +288,7 @@ def test_every_request_stands_alone(tmp_path: Path) -> None:
             assert "mcp-session-id" not in begun.headers
             assert (await posted(at, {"jsonrpc": "2.0", "method": "notifications/initialized"}, **own)).is_success
             called = await posted(at, {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call}, **own)
-            assert called.json()["result"]["content"][0]["text"].startswith("RC: accepted")
+            assert called.json()["result"]["content"][0]["text"].startswith("RC: received")
             async with httpx2.AsyncClient(trust_env=False, headers={**HEADERS, **own}) as http:
                 assert (await http.get(at)).status_code == 405  # no stream is kept open
                 assert (await http.delete(at)).status_code == 405

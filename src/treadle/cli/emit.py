@@ -10,7 +10,7 @@ import typer
 
 from treadle.cli.options import AnswerFileArgument, FieldsOption
 from treadle.errors import TreadleError
-from treadle.results.assignment import ACCEPTED, assignment, from_arguments
+from treadle.results.assignment import RECEIVED, assignment, from_arguments
 from treadle.results.exits import StepExits
 from treadle.results.intake import Faulty, decode, read_file
 
@@ -24,14 +24,14 @@ def emit(
 ) -> None:
     """Hand in the answer of a step. Agents call this.
 
-    Exit code 0: accepted; 2: refused, with the reason.
+    Exit code 0: received; 2: refused, with the reason.
     """
     task = assignment(os.environ)
     given = answer_from_command_line(task.step_exits, file, type_, field or [])
     found = given if isinstance(given, Faulty) else task.hand_in(given, "emit")
     if isinstance(found, Faulty):
         refuse_answer(found)
-    typer.echo(f"{found.key}: {ACCEPTED}")
+    typer.echo(f"{found.key}: {RECEIVED}")
 
 
 # The source of the answer for `treadle emit`, and its refusal.

@@ -30,7 +30,7 @@ from treadle.results.intake import Faulty, faulty, read_file, replace_file
 BUNDLE, OUT, ACT, TOKEN, RETRY = "TREADLE_BUNDLE", "TREADLE_OUT", "TREADLE_ACT", "TREADLE_TOKEN", "TREADLE_RETRY"
 MEMORY: Final = "TREADLE_MEMORY"
 """Where the memory is in which the activity has a dialogue; not set if it has none."""
-ACCEPTED: Final = "accepted; you can stop now"
+RECEIVED: Final = "received; you can stop now. The checks decide whether it is accepted."
 
 
 class Assignment(msgspec.Struct, frozen=True, kw_only=True):

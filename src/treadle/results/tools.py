@@ -18,7 +18,7 @@ from treadle.protocol.answers.schema import TOOL, Schema, schema, tool_schemas
 from treadle.protocol.findings import suggest
 from treadle.protocol.items import canonical, content_ref
 from treadle.protocol.paths import clean_path
-from treadle.results.assignment import ACCEPTED, Assignment
+from treadle.results.assignment import RECEIVED, Assignment
 from treadle.results.intake import Faulty, read_file
 
 
@@ -375,7 +375,7 @@ def call_answer_tool(task: Assignment, env: Mapping[str, str], name: str, argume
         return _refusal(fault) if fault else ToolReply("kept")
     answer = dict(arguments) if name == EMIT else answer_from_tool(name, arguments)
     found = task.hand_in(answer, "mcp")
-    return _refusal(found) if isinstance(found, Faulty) else ToolReply(f"{found.key}: {ACCEPTED}")
+    return _refusal(found) if isinstance(found, Faulty) else ToolReply(f"{found.key}: {RECEIVED}")
 
 
 def _refusal(fault: Faulty) -> ToolReply:
