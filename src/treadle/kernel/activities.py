@@ -129,17 +129,18 @@ def _key_of_failed_check(t: Turn, act: Activity, tag: str, failed: list[str]) ->
 
 
 def _accept(t: Turn, act: Activity, envelope: Envelope) -> None:
+    """Accept an exit: end its activity, and record and route the exit."""
     inst, frame = _position(t, act)
     slot = Slot(envelope.payload_ref, envelope.fields, t.seq)
-    # The row is chosen before anything is recorded: a spawn beyond the limits turns the exit into `!gate`, and a
-    # refused exit must leave no slot behind.
+    # Choose the row before recording anything: a spawn beyond the limits turns the exit into `!gate`, and a refused
+    # exit must have no slot.
     route = choose(t, inst, frame, envelope.key, slot)
     if refused := spawn_refusal(t, inst, route, slot):
         fail(t, act, "!gate", f"text:{refused}")
         return
     t.end_activity(act)
     frame.status, frame.id = "queued", ""
-    # A person's note has been read once work that saw it is accepted. A note that came meanwhile is another one.
+    # Accepted work that saw a person's note has served it; a note that came meanwhile stays.
     if act.command.inputs.get("human_note") == (frame.note_ref,) and route.to != frame.step:
         frame.note_ref = ""
     follow(t, inst, frame, envelope.key, slot, route)
@@ -161,7 +162,7 @@ def _position(t: Turn, act: Activity) -> tuple[Instance, Frame]:
 
 
 def failed(t: Turn, e: Failed) -> bool:
-    """R17: an activity that its runner lost is issued again a few times; other failures are system exits."""
+    """R17: issue an activity again that its runner lost, a few times; other failures are system exits."""
     act = t.activity(e.act, "running", "verifying")
     if act is None:
         return False
@@ -177,7 +178,7 @@ def failed(t: Turn, e: Failed) -> bool:
 
 
 def open_job(act: Activity) -> ActivityCommand:
-    """The command that an activity is waiting for."""
+    """Return the open command of an activity: its own, or the checks of its claim."""
     job = act.command
     if act.phase == "running" or act.claim is None:
         return job
@@ -255,7 +256,7 @@ DEADLINE: Final = "the deadline has passed"
 
 
 def timer_fired(t: Turn, e: TimerFired) -> bool:
-    """R16: a deadline, a reminder, a default answer, the end of a grace period, or the run's time."""
+    """R16: apply a deadline, a reminder, a default answer, the end of a grace period, or the run's time limit."""
     if e.timer not in t.timers:
         return False
     t.timers = t.timers.delete(e.timer)
@@ -282,6 +283,7 @@ def timer_fired(t: Turn, e: TimerFired) -> bool:
 
 
 def idle(t: Turn, e: Idle) -> bool:
+    """R16: remind a silent agent, as often as its step allows."""
     act = t.activity(e.act, "running")
     if act is None:
         return False

@@ -133,7 +133,7 @@ def _scope(inst: Instance, frame: Frame, slot: Slot, asked: int) -> Callable[[st
 
 
 def _perform(t: Turn, inst: Instance, frame: Frame, key: str, route: Route, slot: Slot) -> None:
-    """R8: the row's variables and actions, in order."""
+    """R8: set the row's variables and perform its actions, in order."""
     if route.sets:
         lookup = _scope(inst, frame, slot, inst.asked.get(_question(t, key, slot), 0))
         inst.vars.update({name: parse(text).evaluate(lookup) for name, text in route.sets.items()})
@@ -181,7 +181,7 @@ def _post(t: Turn, inst: Instance, to: str, signal: str, slot: Slot) -> None:
 
 
 def _go(t: Turn, inst: Instance, frame: Frame, route: Route, key: str, slot: Slot) -> None:
-    """R9: end, resume, redirect, or enter; the frame that moves is found by identity, never by position."""
+    """R9: end the instance, resume the frames below, redirect the main frame, or enter a step."""
     place = target(route.to)
     cause = (key, slot.ref) if key.startswith("!") else ("", "")
     match place.kind:
@@ -201,7 +201,9 @@ def _go(t: Turn, inst: Instance, frame: Frame, route: Route, key: str, slot: Slo
 
 
 def _drop(t: Turn, inst: Instance, frame: Frame) -> None:
+    """Remove a handler frame that has ended."""
     _depart(t, inst, frame, "")
+    # By identity: the frame need not be on top, and another one may be equal to it.
     inst.frames = [other for other in inst.frames if other is not frame]
 
 
