@@ -84,7 +84,7 @@ class Integration:
         return RefNames(run, self.prefix)
 
     async def begin(self, run: str, at: int = 0) -> Trunk:
-        """Record the user's branch and commit at the start of a run; return the record if there is one."""
+        """Record the user's branch and commit at the start of a run; if there is a record already, return that."""
         if run in self._trunks:
             return self._trunks[run]
         names = self.names(run)
@@ -151,7 +151,7 @@ class Integration:
                 onto = (await self.repository.parents(drift))[0] if drift else ""
                 head = Head(commit, base or commit, drift, onto)
             else:
-                # Seen for the first time: it starts at its parent's head, or where the run started.
+                # A new instance starts at its parent's head, and the root at the commit where the run started.
                 parent = get_instance(state, inst).parent
                 if parent:
                     start = (await self.head(state, parent)).commit

@@ -35,7 +35,7 @@ from treadle.kernel.state import State
 from treadle.ports import Payloads
 from treadle.protocol.items import Json
 
-# The verification that a merge or a rebase has to pass; this room does not know the checks.
+# The verification that a merge or a rebase has to pass; `evidence.merge_verifier` implements it.
 
 
 class TrialResult(msgspec.Struct, frozen=True):
@@ -320,14 +320,14 @@ async def rebase_instance(
     if head.base == onto:
         return RebaseResult(onto)
 
-    if moved := await replay_commits(repository, head, onto):
+    if rebased := await replay_commits(repository, head, onto):
         # Git found no conflict, but the tests decide: the parent may have changed what this work relies on.
-        tried = await verifier.same_colour(head.commit, moved) if verifier else TrialResult(ok=True)
+        tried = await verifier.same_colour(head.commit, rebased) if verifier else TrialResult(ok=True)
         if tried.ok:
-            await integration.move(run, inst, moved, onto, head.commit)
+            await integration.move(run, inst, rebased, onto, head.commit)
             return RebaseResult(onto)
         changed = tried.failing or (tried.details or "the tests could not be compared",)
-        tree = await repository.tree(moved)
+        tree = await repository.tree(rebased)
         await integration.set_drift(run, inst, tree, onto, Drift(tests=changed), head.commit)
         return RebaseResult(onto, changed_tests=changed)
 

@@ -1,4 +1,4 @@
-"""An agent's activity, from dispatch to claim; issued again after a crash, it continues where it was."""
+"""An agent's activity, from dispatch to claim. After a crash, the next process continues it where it was."""
 
 import asyncio
 import os
@@ -56,7 +56,7 @@ class Silence:
                     nap.cancel()
 
 
-# Redacts the keys lent to an agent from its files: in its lane, and in the stored files of the activity.
+# Redact the keys lent to an agent from its files: in its lane, and in the stored files of the activity.
 #
 # Its program must have ended. The conversation's own home stays as it is: it belongs to the agent and contains its
 # login anyway.

@@ -1,4 +1,4 @@
-"""Prepares everything before an agent starts, and stores it, so that it is found again after a crash."""
+"""Prepares everything before an agent starts, and stores it, so that the next process finds it after a crash."""
 
 import asyncio
 import json

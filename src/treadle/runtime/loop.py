@@ -79,7 +79,7 @@ class Timers:
     def __init__(self, clock: Clock, inbox: Inbox, find: Find | None = None) -> None:
         self._clock, self._inbox, self._find = clock, inbox, find
         self._due: dict[str, _Due] = {}
-        self._next = math.inf  # when the clockwork looks again by itself
+        self._next = math.inf  # the time at which `run` wakes by itself
         self._changed = asyncio.Event()
 
     def set(self, id_: str, due: int) -> None:
