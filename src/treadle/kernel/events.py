@@ -156,7 +156,7 @@ class Replied(Fact, frozen=True, kw_only=True):
 
 
 class Signalled(Fact, frozen=True, kw_only=True):
-    """A person or a program sends an instance `go`, `pause`, `resume`, `abort`, `note`, `level`, or a signal that it handles."""
+    """A person or a program sends an instance `go`, `pause`, `resume`, `abort`, `note`, `level`, or a signal."""
 
     inst: str
     name: str
@@ -172,7 +172,7 @@ class Upgraded(Fact, frozen=True, kw_only=True):
 
     protocol: str
     steps: dict[str, str] = {}
-    """Renamed steps: `graph.old` → `new`."""
+    """Renamed or replaced steps: `graph.old` → `new`."""
 
 
 class Reopened(Fact, frozen=True, kw_only=True):
