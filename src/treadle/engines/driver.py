@@ -91,13 +91,13 @@ class Driver:
                 for conflict in world.files.update(desk.protocol, desk.state):
                     desk.stray("", "file", conflict)
 
-            def moved(desk: Desk) -> None:
+            def after_change(desk: Desk) -> None:
                 update_files(desk)
                 notify(desk.protocol, desk.state)
                 if changed:
                     changed(desk)
 
-            desk = Desk(self._store, lease, world.clock, moved)
+            desk = Desk(self._store, lease, world.clock, after_change)
             update_files(desk)
             agents = AgentJobs(desk, inbox, self._surroundings.dispatch(record, desk, world), world)
             timers = Timers(world.clock, inbox, agents.overdue)

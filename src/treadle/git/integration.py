@@ -99,7 +99,7 @@ class Integration:
         branch = read_trailer(await self.repository.message(noted), _TRUNK)
         self._trunks[run] = Trunk(branch, (await self.repository.parents(noted))[0])
         await self.refs.know(*names.spaces)
-        if any(map(names.moved, await self.refs.below(names.older))):
+        if any(map(names.name_after_move, await self.refs.below(names.older))):
             self._older.add(run)
         return self._trunks[run]
 

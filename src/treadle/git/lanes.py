@@ -269,7 +269,7 @@ class Lanes(Workspace):
             recorded = await self._recorder.commit(taken, act, lease.base, lease.onto, at, message)
         names = self.integration.names(run)
         # Put back the refs that the agent moved, before this checkpoint adds one of ours.
-        moved = await self.integration.refs.moved(*names.spaces)
+        moved = await self.integration.refs.restore_moved(*names.spaces)
         await self.integration.refs.put(names.of_activity(act, "recorded"), recorded.commit)
         around = describe_changes(handed[1], await self._bystanders.look()) if handed else ()
         return msgspec.structs.replace(recorded, moved=tuple(moved), around=around)

@@ -186,7 +186,7 @@ class Dispatch:
     async def find_earlier(self, job: RunAgent) -> DispatchedWork | None:
         """Return the work that an earlier process dispatched for this activity."""
         home = home_of(self._folder, job)
-        work = await asyncio.to_thread(sent_work, home)
+        work = await asyncio.to_thread(load_work, home)
         before = await load_before(home)
         return DispatchedWork(work, self._step_exits(job), before) if work and before is not None else None
 
@@ -352,7 +352,7 @@ def home_of(folder: Path, job: ActivityCommand) -> Path:
     return folder / "acts" / (f"{name}~{job.retry}" if job.retry else name)
 
 
-def sent_work(home: Path) -> Work | None:
+def load_work(home: Path) -> Work | None:
     """Return the work dispatched to this folder; None if the dispatch was incomplete. Blocking."""
     data = read_file(home, _WORK)
     if not isinstance(data, bytes):
