@@ -104,7 +104,7 @@ class MergeVerifier(CommitVerifier):
         changed = [id_ for id_ in run.tests if id_ in red and id_ in earlier.tests and id_ not in was_red]
         changed += [id_ for id_ in was_red if id_ in run.tests and id_ not in red and file_of(id_, earlier) in own]
         changed += [id_ for id_ in earlier.collected if id_ not in run.collected and file_of(id_, earlier) in own]
-        old = await self._old(run, tree, [id_ for id_ in changed if id_ in run.tests], earlier)
+        old = await self._bad_before(run, tree, [id_ for id_ in changed if id_ in run.tests], earlier)
         charged = [id_ for id_ in changed if id_ not in old]
         said = f"other verdicts than before: {join_names(charged)}" if charged else ""
         notes = _data(excuse_notes(old))
@@ -122,10 +122,10 @@ class MergeVerifier(CommitVerifier):
         excused = {id_: note("waits for work of others", test=id_, code="green.waiting") for id_ in others}
         left = {id_ for id_ in left_red(self._case) if id_ in bad_tests(run)}
         excused |= {id_: note(_LEFT_RED, test=id_, code="green.left_red") for id_ in left}
-        old = await self._old(run, tree, [id_ for id_ in bad_tests(run) if id_ not in left], at_parent)
+        old = await self._bad_before(run, tree, [id_ for id_ in bad_tests(run) if id_ not in left], at_parent)
         return excused | {one.test: one for one in excuse_notes(old)}
 
-    async def _old(self, run: TestRun, tree: str, ids: list[str], earlier: TestRun) -> dict[str, str]:
+    async def _bad_before(self, run: TestRun, tree: str, ids: list[str], earlier: TestRun) -> dict[str, str]:
         """Return the unchanged tests that were failing or unstable before the run: test → code."""
         start = await self._git.start(self._case.state.run)
         origin = await self._git.origin(self._case.state, self._inst.id)

@@ -169,7 +169,7 @@ class Lanes(Workspace):
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._bystanders = Bystanders(integration.repository, integration.refs, integration.prefix)
         self._handed: dict[tuple[str, str], tuple[SlotLease, Seen]] = {}
-        """What this process has handed out, and what stood around then; the notes beside the slots may be forged."""
+        """The leases that this process handed out, with a snapshot of the surroundings; the files may be forged."""
 
     def makes(self, globs: Iterable[str]) -> None:
         """Ignore changes to these files of the user's tree, because runs write them."""
