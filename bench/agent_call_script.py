@@ -14,7 +14,7 @@ from treadle.mcp.http import HttpTools
 from treadle.ports import Work
 from treadle.prompts import bundle
 from treadle.results.emit import FILE
-from treadle.results.exits import Ways
+from treadle.results.exits import StepExits
 from treadle.results.tools import mcp_config_at
 from treadle.runtime.dispatch import assignment_of
 
@@ -56,6 +56,6 @@ class Caller:
         work.out.mkdir()
         work = msgspec.structs.replace(work, env=bundle.environment(work))
         step = PROTOCOL.graphs[PROTOCOL.root].steps[work.step]
-        at = asyncio.run(self._tools.open(assignment_of(work, Ways(PROTOCOL, step.exits)), work.env))
+        at = asyncio.run(self._tools.open(assignment_of(work, StepExits(PROTOCOL, step.exits)), work.env))
         (work.bundle / "mcp.json").write_bytes(msgspec.json.encode(mcp_config_at(at, work.token)))
         return work

@@ -35,7 +35,7 @@ class Instant:
     def performed(self, address: str) -> None:
         self._desk.performed(address)
 
-    def leave(self, *, orderly: bool) -> None: ...
+    def stop_driving(self, *, orderly: bool) -> None: ...
 
 
 def create(store: Store, run: str, protocol: Protocol, width: int = 1) -> None:

@@ -41,7 +41,7 @@ def run(it: Desk, *command: str) -> None:
 
 
 def reading(it: Desk, final: str = "") -> SessionAnswer:
-    return asyncio.run(read_answer(it.work, it.ways, Before(), final))
+    return asyncio.run(read_answer(it.work, it.step_exits, Before(), final))
 
 
 @pytest.fixture

@@ -243,7 +243,7 @@ class Workspace(Protocol):
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything a check or an effect may look at: the run as the kernel sees it, the job, and the payloads."""
+    """Everything that a check or an effect may look at beside its job: the run, the payloads, and the claim."""
 
     protocol: model.Protocol
     state: State
@@ -321,6 +321,9 @@ class Performer(Protocol):
         """Mark a command of the outbox as performed, so it is not repeated."""
         ...
 
-    def leave(self, *, orderly: bool) -> None:
-        """Stop driving: jobs cancelled from now on are not ended for good, only left by this process."""
+    def stop_driving(self, *, orderly: bool) -> None:
+        """Prepare for the cancellation of all jobs: this process stops driving the run, but its jobs stay open.
+
+        If the run rests (`orderly`), agents and people keep working; if it was interrupted, only people do.
+        """
         ...

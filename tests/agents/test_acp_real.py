@@ -119,13 +119,13 @@ def does_a_step(server: ModelServer, folder: Path) -> dict[str, Any]:
     heard: list[Progress] = []
 
     async def step(tools: HttpTools) -> Ended:
-        config = mcp_config_at(await tools.open(assignment_of(it.work, it.ways), it.env), it.work.token)
+        config = mcp_config_at(await tools.open(assignment_of(it.work, it.step_exits), it.env), it.work.token)
         (work.bundle / "mcp.json").write_bytes(msgspec.json.encode(config))
         return await play(agent, work, heard)
 
     with HttpTools() as tools:
         ended = asyncio.run(step(tools))
-    reading = asyncio.run(read_answer(it.work, it.ways, Before()))
+    reading = asyncio.run(read_answer(it.work, it.step_exits, Before()))
     kept = b"".join(path.read_bytes() for path in work.home.rglob("*") if path.is_file())
     return {
         "how": [ended.how, ended.code, ended.detail, ended.final],

@@ -268,7 +268,7 @@ def does_a_step(server: ModelServer, folder: Path) -> dict[str, Any]:
     (work.bundle / "mcp.json").write_bytes(msgspec.json.encode(mcp_config(it.env)))
     heard: list[Progress] = []
     ended = asyncio.run(play(work, heard))
-    reading = asyncio.run(read_answer(it.work, it.ways, Before()))
+    reading = asyncio.run(read_answer(it.work, it.step_exits, Before()))
     kept = b"".join(path.read_bytes() for path in work.home.rglob("*") if path.is_file())
     return {
         "how": [ended.how, ended.code, ended.detail, ended.final],

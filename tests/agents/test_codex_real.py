@@ -107,7 +107,7 @@ def activity(folder: Path, script: str, name: str = "first", **changes: Any) -> 
     own = {"TREADLE_BUNDLE": str(home / "bundle"), "TREADLE_OUT": str(home / "out")}
     env = {key: value for key, value in it.env.items() if key.startswith("TREADLE_")} | own
     work = msgspec.structs.replace(it.work, home=home, prompt=prompt, model="played-1", env=env, **changes)
-    return Desk(work, it.ways, work.env)
+    return Desk(work, it.step_exits, work.env)
 
 
 async def play(runner: Runner, work: Work) -> tuple[Ended, list[str]]:
@@ -166,7 +166,7 @@ def emits(server: ModelServer, folder: Path) -> dict[str, Any]:
         it = activity(folder, "emit", way)
         config = mcp_config(it.env, (sys.executable, "-P", "-m", "treadle", "mcp"))
         if way == "http":
-            config = mcp_config_at(await tools.open(assignment_of(it.work, it.ways), it.env), it.work.token)
+            config = mcp_config_at(await tools.open(assignment_of(it.work, it.step_exits), it.env), it.work.token)
         (it.work.bundle / "mcp.json").write_text(json.dumps(config))
         ended, heard = await play(runner_in(folder), it.work)
         return [ended.how, ended.final, has_answer(it.work), "treadle: emit_exit" in heard]

@@ -85,7 +85,7 @@ def works(
     heard: list[Progress] = []
 
     async def play(tools: HttpTools) -> Ended:
-        config = mcp_config_at(await tools.open(assignment_of(work, it.ways), it.env), work.token)
+        config = mcp_config_at(await tools.open(assignment_of(work, it.step_exits), it.env), work.token)
         (work.bundle / "mcp.json").write_bytes(msgspec.json.encode(config))
         runner = runner_of(agent, AgentSetup(root=folder, patience=Patience(asked=3)))
         session = await runner.start(work, heard.append)
@@ -93,7 +93,7 @@ def works(
 
     with HttpTools() as tools:
         ended = asyncio.run(play(tools))
-    reading = asyncio.run(read_answer(work, it.ways, Before()))
+    reading = asyncio.run(read_answer(work, it.step_exits, Before()))
     turns = [each for each in server.exchanges if each.script]
     return {
         "how": [ended.how, ended.detail, ended.final],

@@ -24,7 +24,7 @@ from treadle.protocol.items import Json
 from treadle.protocol.load import load
 from treadle.results import emit
 from treadle.results.channels import SessionAnswer, prepare_lane, read_answer
-from treadle.results.exits import Ways
+from treadle.results.exits import StepExits
 from treadle.testing.runner_contract import PATIENCE, Behaviour, Clause, clauses, make_work, until
 
 QUICK = Patience(answered=0.1, asked=0.3, output=1 << 20)
@@ -169,7 +169,7 @@ def test_the_answer_of_a_script_is_read_from_every_channel(channel: str, work: W
             work, lambda _: None
         )
         ended = await session.wait()
-        return await read_answer(work, Ways(load("dptr"), ("RC",)), before, ended.final)
+        return await read_answer(work, StepExits(load("dptr"), ("RC",)), before, ended.final)
 
     reading = asyncio.run(answered())
     assert reading.problems == ()

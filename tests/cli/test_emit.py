@@ -36,13 +36,13 @@ def piped(it: Desk, data: bytes) -> Outcome:
 def test_emit_takes_a_file(inside: Desk) -> None:
     inside.put("answer.json", RC)
     done = treadle("emit", "answer.json")
-    assert (done.code, done.out.startswith("RC: accepted"), done.err) == (0, True, "")
+    assert (done.code, done.out.startswith("RC: received"), done.err) == (0, True, "")
     assert answer(inside) == {"exit": {"type": "RC", "message": "three"}}
 
 
 def test_emit_takes_standard_input(inside: Desk) -> None:
     done = piped(inside, RC.encode())
-    assert (done.code, done.out.startswith("RC: accepted"), done.err) == (0, True, "")
+    assert (done.code, done.out.startswith("RC: received"), done.err) == (0, True, "")
     assert answer(inside) == {"exit": {"type": "RC", "message": "three"}}
 
 

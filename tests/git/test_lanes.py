@@ -279,7 +279,7 @@ def test_lanes_that_an_instance_leaves_are_free_for_others_and_its_leftovers_are
         job = stage.job()
         lane = await stage.lanes.open(stage.state, job)
         write(lane.path, {"src/open.py": "unfinished\n"})
-        await stage.lanes.leave(RUN, "root")
+        await stage.lanes.free_lanes(RUN, "root")
         wip = await stage.refs.get(stage.integration.names(RUN).of_activity(job.id, "wip"))
         assert stage.cat(wip, "src/open.py") == "unfinished"
         with pytest.raises(PortError, match="has no lane"):

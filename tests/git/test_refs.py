@@ -107,10 +107,10 @@ def test_refs_that_strangers_moved_are_restored_and_reported(tmp_path: Path) -> 
         names = stage.integration.names(RUN)
         ref, gone = names.integration("root"), names.of_activity("root:a#1.1", "wip")
         await stage.refs.put_all({ref: one, gone: two})
-        assert await stage.refs.moved(*names.spaces) == []
+        assert await stage.refs.restore_moved(*names.spaces) == []
         git(stage.root, "update-ref", ref, two)
         git(stage.root, "update-ref", "-d", gone)
-        assert await stage.refs.moved(*names.spaces) == [ref, gone]
+        assert await stage.refs.restore_moved(*names.spaces) == [ref, gone]
         assert await stage.refs.get(ref) == one
         assert await stage.refs.get(gone) == two
 
@@ -126,7 +126,7 @@ def test_refs_of_another_process_are_watched_from_the_start(tmp_path: Path) -> N
         later = await stage.start()
         await later.integration.begin(RUN)
         git(stage.root, "update-ref", ref, "main")
-        found = await later.refs.moved(*stage.integration.names(RUN).spaces)
+        found = await later.refs.restore_moved(*stage.integration.names(RUN).spaces)
         assert found == [ref]
         assert await later.refs.get(ref) == commit
 
@@ -142,7 +142,7 @@ def test_packed_refs_keep_their_values(tmp_path: Path) -> None:
         assert await stage.refs.below("refs/treadle/r1/") == refs
         changed = next(iter(refs))
         git(stage.root, "update-ref", changed, two)
-        assert await stage.refs.moved("refs/treadle/r1/") == [changed]
+        assert await stage.refs.restore_moved("refs/treadle/r1/") == [changed]
         assert await stage.refs.below("refs/treadle/r1/") == refs
         assert git(stage.root, "rev-parse", "main") == two, "the user's own are where they were"
 

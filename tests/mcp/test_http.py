@@ -98,7 +98,7 @@ def test_a_session_outlives_the_driver(tmp_path: Path) -> None:
             with driver(tmp_path) as second:
                 await asyncio.to_thread(until, lambda: answers(at["url"]))
                 right = await client.call_tool("emit_exit", {"exit": {"type": "Ok", "note": "the same session"}})
-                assert text(right).startswith("Ok: accepted")
+                assert text(right).startswith("Ok: received")
                 finish(tmp_path)
                 return (await asyncio.to_thread(second.communicate))[0]
 
@@ -148,7 +148,7 @@ def test_an_occupied_port_is_reported_and_emit_still_works(tmp_path: Path) -> No
             env = json.loads((home / "work.json").read_bytes())["env"]
             emit = [sys.executable, "-m", "treadle", "emit", "--type", "Ok"]
             said = await asyncio.to_thread(subprocess.run, emit, env=env, capture_output=True, text=True, check=False)
-            assert said.stdout.startswith("Ok: accepted"), said.stderr
+            assert said.stdout.startswith("Ok: received"), said.stderr
             finish(tmp_path)
             assert (await asyncio.wait_for(driving, PATIENCE)).outcome == "Done"
             (stray,) = stage.store.strays("r")
@@ -170,7 +170,7 @@ class Serving:
     async def open(self, name: str) -> tuple[Desk, str]:
         it = desk(self._place / name, RED)
         it = it._replace(work=msgspec.structs.replace(it.work, token=f"token of {name}"))
-        return it, await self.tools.open(assignment_of(it.work, it.ways), it.env)
+        return it, await self.tools.open(assignment_of(it.work, it.step_exits), it.env)
 
 
 async def posted(address: str, body: Any = LIST, **headers: str) -> httpx2.Response:
@@ -214,7 +214,7 @@ def test_only_requests_with_the_token_of_their_session_are_served(tmp_path: Path
                 said = await posted(address, **{"Authorization": own, **headers})
                 assert (said.status_code, words in said.text) == (status, True), (address, headers, said.text)
 
-            tools.close(assignment_of(one.work, one.ways))
+            tools.close(assignment_of(one.work, one.step_exits))
             assert (await posted(at, Authorization=own)).status_code == 404
             assert (await posted(elsewhere, **bearer(other.work.token))).status_code == 200
 
@@ -248,7 +248,7 @@ def test_a_request_that_is_too_large_is_refused(tmp_path: Path) -> None:
             # As large as an answer may be, written in the longest way, is heard.
             async with client_at(at, own) as client:
                 large = await client.call_tool("emit_exit", {"exit": {"type": "RC", "message": "\u00e9" * 490_000}})
-                assert text(large).startswith("RC: accepted")
+                assert text(large).startswith("RC: received")
 
     asyncio.run(requests())
 
@@ -266,7 +266,7 @@ def test_twenty_at_once(tmp_path: Path) -> None:
             assert len({urlsplit(at).port for _, at in desks}) == 1
             await asyncio.gather(*(session(it, at, number) for number, (it, at) in enumerate(desks)))
             for number, (it, _) in enumerate(desks):
-                found = await read_answer(it.work, it.ways, Before())
+                found = await read_answer(it.work, it.step_exits, Before())
                 assert found.claim is not None
                 assert (found.channel, found.claim.fields["message"]) == ("mcp", f"answer {number}")
 
@@ -288,7 +288,7 @@ def test_every_request_stands_alone(tmp_path: Path) -> None:
             assert "mcp-session-id" not in begun.headers
             assert (await posted(at, {"jsonrpc": "2.0", "method": "notifications/initialized"}, **own)).is_success
             called = await posted(at, {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call}, **own)
-            assert called.json()["result"]["content"][0]["text"].startswith("RC: accepted")
+            assert called.json()["result"]["content"][0]["text"].startswith("RC: received")
             async with httpx2.AsyncClient(trust_env=False, headers={**HEADERS, **own}) as http:
                 assert (await http.get(at)).status_code == 405  # no stream is kept open
                 assert (await http.delete(at)).status_code == 405
@@ -301,7 +301,7 @@ def test_every_request_stands_alone(tmp_path: Path) -> None:
 def test_several_drivers_have_separate_addresses(tmp_path: Path) -> None:
     async def drivers() -> None:
         it = desk(tmp_path, RED)
-        task = assignment_of(it.work, it.ways)
+        task = assignment_of(it.work, it.step_exits)
         with HttpTools() as first, HttpTools() as second:
             at = await first.open(task, it.env)
             assert await first.open(task, it.env) == at

@@ -59,7 +59,7 @@ async def over_stdio(env: dict[str, str], cwd: Path) -> AsyncIterator[Client]:
 
 @asynccontextmanager
 async def over_http(tools: HttpTools, it: Desk) -> AsyncIterator[Client]:
-    at = await tools.open(assignment_of(it.work, it.ways), it.env)
+    at = await tools.open(assignment_of(it.work, it.step_exits), it.env)
     async with client_at(at, bearer(it.work.token)) as client:
         yield client
 
@@ -222,7 +222,7 @@ def test_bytes_that_are_no_text_are_refused_over_http(tmp_path: Path) -> None:
 
     async def requests() -> list[int]:
         with HttpTools() as tools:
-            at = await tools.open(assignment_of(it.work, it.ways), it.env)
+            at = await tools.open(assignment_of(it.work, it.step_exits), it.env)
             bodies = [creating(1, name) for name in (b"caf\xe9", rb"half \ud83d", b"x" * 10_000_000)]
             return [(await posted(at, body, **bearer(it.work.token))).status_code for body in bodies]
 

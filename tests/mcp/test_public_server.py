@@ -131,7 +131,7 @@ def test_the_inspector_over_http(tmp_path: Path) -> None:
 
     async def session() -> None:
         with HttpTools() as tools:
-            at = await tools.open(assignment_of(it.work, it.ways), it.env)
+            at = await tools.open(assignment_of(it.work, it.step_exits), it.env)
             reach = ("--transport", "http", "--server-url", at, "--header", f"Authorization: Bearer {it.work.token}")
             store = ("--method", "tools/call", "--tool-name", "memory_store", "--tool-arg", "content=from outside")
             code, stored = await asyncio.to_thread(inspected, tmp_path, *reach, *store)

@@ -45,7 +45,7 @@ def played(server: ModelServer, folder: Path) -> Any:
 
     async def session() -> Any:
         with HttpTools() as tools:
-            address = await tools.open(assignment_of(it.work, it.ways), it.env)
+            address = await tools.open(assignment_of(it.work, it.step_exits), it.env)
             words, env = told(agent, start, address, it.work.token)
             done = await asyncio.to_thread(
                 subprocess.run,
@@ -53,7 +53,7 @@ def played(server: ModelServer, folder: Path) -> Any:
                 env={name: value.replace("{url}", server.url) for name, value in env.items()},
                 cwd=start.cwd, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE, check=False,
             )  # fmt: skip
-        reading = await read_answer(it.work, it.ways, Before())
+        reading = await read_answer(it.work, it.step_exits, Before())
         answer = [reading.channel, reading.claim.fields["message"]] if reading.claim else []
         turns = [each.body for each in server.exchanges if each.wire and each.body.get("tools")]
         return {"answer": answer, "heard": json.dumps(turns[1:2]), "out": done.stdout[-2000:], "err": done.stderr}

@@ -54,11 +54,11 @@ def test_an_agent_answers_over_stdio(tmp_path: Path) -> None:
             assert text(await client.call_tool("handoff", {"text": "beware"})) == "kept"
 
             right = await client.call_tool("emit_exit", {"exit": {"type": "RC", "message": "three"}})
-            assert (right.is_error, text(right).startswith("RC: accepted")) == (False, True)
+            assert (right.is_error, text(right).startswith("RC: received")) == (False, True)
             assert answer.exists()
 
     asyncio.run(session())
-    found = asyncio.run(read_answer(it.work, it.ways, Before()))
+    found = asyncio.run(read_answer(it.work, it.step_exits, Before()))
     assert found.claim is not None
     assert (found.channel, found.claim.fields["message"], found.notes) == ("mcp", "three", "beware")
 
@@ -89,7 +89,7 @@ def test_the_server_serves_older_clients_and_ends_with_its_input(tmp_path: Path)
         assert process.stdout.read() == b""
         assert process.wait(timeout=30) == 0
     assert answers[0]["result"]["serverInfo"]["name"] == "treadle"
-    assert answers[1]["result"]["content"][0]["text"].startswith("RC: accepted")
+    assert answers[1]["result"]["content"][0]["text"].startswith("RC: received")
 
 
 def test_outside_of_a_step_and_of_a_project(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from treadle.protocol.fields import agent_fields
 from treadle.protocol.items import Json
 from treadle.protocol.load import BUILT_IN, load
 from treadle.protocol.model import Exit, Field, Protocol, Record, Step
-from treadle.results.exits import Ways
+from treadle.results.exits import StepExits
 
 # Every prompt of the five protocols: it renders, says all that an agent must know, and survives hostile values.
 
@@ -228,7 +228,7 @@ def test_a_persons_answer_section_has_the_commands_for_people(protocol: Protocol
     assert not [word for word in ("emit", "TREADLE_", "last output") if word in text]
     assert "`treadle done 'r 1' FILE`" in text
     commands = re.findall(r"^Command: `treadle done 'r 1' --exit (\w+)", text, re.MULTILINE)
-    assert [Ways(protocol, step.exits).names[command] for command in commands] == list(step.exits)
+    assert [StepExits(protocol, step.exits).names[command] for command in commands] == list(step.exits)
 
 
 def test_a_person_reads_the_names_that_people_know() -> None:

@@ -9,7 +9,7 @@ from treadle.ports import Work
 from treadle.protocol.load import load
 from treadle.protocol.model import Protocol, Step
 from treadle.protocol.reading.yaml import read_yaml
-from treadle.results.exits import FILE, Ways, encode_exits
+from treadle.results.exits import FILE, StepExits, encode_exits
 from treadle.results.intake import Faulty, Stale
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -17,7 +17,7 @@ GOLDEN = Path(__file__).parent / "golden"
 
 class Desk(NamedTuple):
     work: Work
-    ways: Ways
+    step_exits: StepExits
     env: dict[str, str]
 
     def put(self, file: str, text: str | bytes) -> Path:
@@ -49,7 +49,7 @@ def desk(
     for folder in (work.lane, work.bundle, work.out):
         folder.mkdir(parents=True, exist_ok=True)
     (work.bundle / FILE).write_bytes(encode_exits(protocol, model, work.token))
-    return Desk(work, Ways(protocol, model.exits), environment(work))
+    return Desk(work, StepExits(protocol, model.exits), environment(work))
 
 
 def environment(work: Work) -> dict[str, str]:
@@ -76,9 +76,9 @@ def at(step: str) -> tuple[Protocol, Step]:
     return protocol, protocol.graphs[graph].steps[model]
 
 
-def ways_at(step: str) -> Ways:
+def step_exits_at(step: str) -> StepExits:
     protocol, model = at(step)
-    return Ways(protocol, model.exits)
+    return StepExits(protocol, model.exits)
 
 
 def golden(file: str) -> list[dict[str, Any]]:

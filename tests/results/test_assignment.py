@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from tests.refusals import refused
-from tests.results.desk import at, desk, environment, loaded, summed_up, ways_at
+from tests.results.desk import at, desk, environment, loaded, step_exits_at, summed_up
 from treadle.errors import TreadleError
 from treadle.protocol.answers.claim import Claim
 from treadle.protocol.answers.schema import schema, tool_schemas
@@ -32,7 +32,7 @@ def test_an_answer_arrives(tmp_path: Path) -> None:
     assert task.handed_in() == ""
     assert isinstance(task.hand_in(RC, "emit"), Claim)
     assert task.handed_in() == "RC"
-    reading = asyncio.run(read_answer(it.work, it.ways, Before()))
+    reading = asyncio.run(read_answer(it.work, it.step_exits, Before()))
     assert reading.claim is not None
     assert (reading.claim.key, reading.channel) == ("RC", "emit")
 
@@ -62,7 +62,7 @@ def test_a_session_of_an_earlier_try_does_not_write_over_a_later_one(tmp_path: P
     late = assignment(old.env).hand_in(BL, "emit")
     assert isinstance(late, Faulty)
     assert "started again" in late.problems[0]
-    assert asyncio.run(read_answer(new.work, new.ways, Before())).claim is not None
+    assert asyncio.run(read_answer(new.work, new.step_exits, Before())).claim is not None
 
 
 def test_an_answer_of_an_earlier_try_is_replaced(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_notes_are_kept_within_their_limit(tmp_path: Path) -> None:
     it = desk(tmp_path, RED)
     task = assignment(it.env)
     assert task.leave_notes("beware of\ud800") is None
-    assert asyncio.run(read_answer(it.work, it.ways, Before())).notes == "beware of?"
+    assert asyncio.run(read_answer(it.work, it.step_exits, Before())).notes == "beware of?"
     assert isinstance(task.leave_notes("x" * (MAX_NOTES + 1)), Faulty)
 
 
@@ -110,21 +110,21 @@ def test_an_answer_over_the_size_limit_is_refused(tmp_path: Path) -> None:
     assert isinstance(refused, Faulty)
     assert f"the limit is {MAX_ANSWER}" in refused.problems[0]
     assert isinstance(task.hand_in({"type": "DA", "questions": ["x" * 95] * 10_000}, "emit"), Claim)
-    assert asyncio.run(read_answer(it.work, it.ways, Before())).claim is not None
+    assert asyncio.run(read_answer(it.work, it.step_exits, Before())).claim is not None
 
 
 @pytest.mark.parametrize("limit", [60, 100, 3_000_000])
 def test_the_limit_of_the_bundle_holds_on_both_sides(limit: int, tmp_path: Path) -> None:
     it = desk(tmp_path, RED)
     (it.work.bundle / EXITS).write_bytes(encode_exits(*at(RED), limit=limit))
-    ways = msgspec.structs.replace(it.ways, limit=limit)
+    step_exits = msgspec.structs.replace(it.step_exits, limit=limit)
     task = assignment(it.env)
     size = len(msgspec.json.encode({"exit": {"type": "RC", "message": ""}}))
     large = {"exit": {"type": "RC", "message": "x" * min(limit - size + 1, 1_000_000)}}
     exact = {"exit": {"type": "RC", "message": "x" * min(limit - size, 1_000_000)}}
     assert isinstance(task.hand_in(exact, "emit"), Claim)
-    assert asyncio.run(read_answer(it.work, ways, Before())).claim is not None
-    narrow = msgspec.structs.replace(it.ways, limit=len(msgspec.json.encode(exact)) - 1)
+    assert asyncio.run(read_answer(it.work, step_exits, Before())).claim is not None
+    narrow = msgspec.structs.replace(it.step_exits, limit=len(msgspec.json.encode(exact)) - 1)
     problems = asyncio.run(read_answer(it.work, narrow, Before())).problems
     assert f"the limit is {narrow.limit}" in problems[0]
     if limit < 1_000_000:
@@ -163,10 +163,10 @@ def test_a_token_of_another_session_is_refused_at_once(tmp_path: Path) -> None:
 def test_arguments_become_a_claim(
     step: str, type_: str, fields: list[str], claim: str, values: dict[str, object]
 ) -> None:
-    ways = ways_at(step)
-    given = from_arguments(ways, type_, fields)
+    step_exits = step_exits_at(step)
+    given = from_arguments(step_exits, type_, fields)
     assert not isinstance(given, Faulty)
-    assert summed_up(ways.parse(given)) == {"claim": claim, "fields": values}
+    assert summed_up(step_exits.parse(given)) == {"claim": claim, "fields": values}
 
 
 @pytest.mark.parametrize(
@@ -178,14 +178,14 @@ def test_arguments_become_a_claim(
     ],
 )
 def test_malformed_arguments_are_refused(type_: str, fields: list[str], said: str) -> None:
-    found = from_arguments(ways_at("dptr/cycle/red"), type_, fields)
+    found = from_arguments(step_exits_at("dptr/cycle/red"), type_, fields)
     assert isinstance(found, Faulty)
     assert said in found.problems[0]
 
 
 def test_a_malformed_list_stays_text_and_is_refused() -> None:
-    ways = ways_at("dptr/plan/critic")
-    found = ways.parse(from_arguments(ways, "DA", ["questions=[who?"]))
+    step_exits = step_exits_at("dptr/plan/critic")
+    found = step_exits.parse(from_arguments(step_exits, "DA", ["questions=[who?"]))
     assert isinstance(found, Faulty)
     assert "must be a list" in found.problems[0]
 
@@ -194,16 +194,16 @@ def test_a_long_text_comes_from_a_file(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("# A = b\né\n")
     (tmp_path / "questions").write_text('["who?"]')
     (tmp_path / "odd").write_bytes(b"\xff")
-    ways = ways_at("dptr/plan/critic")
-    given = from_arguments(ways, "DA", [f"message=@{tmp_path}/a.md", f"questions=@{tmp_path}/questions"])
-    assert summed_up(ways.parse(given)) == {
+    step_exits = step_exits_at("dptr/plan/critic")
+    given = from_arguments(step_exits, "DA", [f"message=@{tmp_path}/a.md", f"questions=@{tmp_path}/questions"])
+    assert summed_up(step_exits.parse(given)) == {
         "claim": "DA",
         "fields": {"message": "# A = b\né\n", "questions": ["who?"]},
     }
-    own = from_arguments(ways, "DA", ["message=@@home", 'questions=["who?"]'])
-    assert summed_up(ways.parse(own))["fields"] == {"message": "@home", "questions": ["who?"]}
+    own = from_arguments(step_exits, "DA", ["message=@@home", 'questions=["who?"]'])
+    assert summed_up(step_exits.parse(own))["fields"] == {"message": "@home", "questions": ["who?"]}
     for name, why in (("nowhere", "cannot be read: no such file or directory"), ("odd", "is no text in UTF-8")):
-        found = from_arguments(ways, "DA", [f"message=@{tmp_path}/{name}"])
+        found = from_arguments(step_exits, "DA", [f"message=@{tmp_path}/{name}"])
         assert isinstance(found, Faulty)
         assert why in found.problems[0]
         assert "@@" in found.problems[0]
@@ -222,10 +222,10 @@ def test_the_exits_of_a_bundle_give_the_schemas_of_the_protocol(name: str, tmp_p
         for step in graph.steps.values():
             if step.kind == "agent":
                 (tmp_path / EXITS).write_bytes(encode_exits(protocol, step))
-                ways = read_exits(tmp_path)
-                assert ways.exits == step.exits
-                assert schema(ways.protocol, ways.exits) == schema(protocol, step)
-                assert tool_schemas(ways.protocol, ways.exits) == tool_schemas(protocol, step)
+                step_exits = read_exits(tmp_path)
+                assert step_exits.exits == step.exits
+                assert schema(step_exits.protocol, step_exits.exits) == schema(protocol, step)
+                assert tool_schemas(step_exits.protocol, step_exits.exits) == tool_schemas(protocol, step)
 
 
 def test_types_of_other_steps_stay_away(tmp_path: Path) -> None:

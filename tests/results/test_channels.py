@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.results.desk import GOLDEN, Desk, desk, expected, golden, summed_up, ways_at
+from tests.results.desk import GOLDEN, Desk, desk, expected, golden, step_exits_at, summed_up
 from treadle.ports import Work
 from treadle.protocol.answers.claim import Claim
 from treadle.results import executor_result
@@ -46,7 +46,9 @@ FINAL = '{{"exit": {{"type": "{status}", "summary": "by message"}}}}'
 
 
 def reading(it: Desk, final: str = "", before: Before | None = None, *, legacy: bool = False) -> SessionAnswer:
-    return asyncio.run(read_answer(it.work, it.ways, Before() if before is None else before, final, legacy=legacy))
+    return asyncio.run(
+        read_answer(it.work, it.step_exits, Before() if before is None else before, final, legacy=legacy)
+    )
 
 
 def emitted(it: Desk, status: str = "pass") -> None:
@@ -123,7 +125,7 @@ def test_a_plain_message_is_no_answer(tmp_path: Path) -> None:
 
 
 def test_the_hint_for_a_missing_answer_names_the_exits(tmp_path: Path) -> None:
-    assert "pass_green or failing_measured or needs_human" in missing_answer_hint(desk(tmp_path).ways)
+    assert "pass_green or failing_measured or needs_human" in missing_answer_hint(desk(tmp_path).step_exits)
 
 
 def test_notes_stand_in_one_of_three_places(tmp_path: Path) -> None:
@@ -204,7 +206,7 @@ from pathlib import Path
 from tests.results.desk import desk
 from treadle.results.channels import Before, read_answer
 it = desk(Path(sys.argv[1]))
-print(asyncio.run(read_answer(it.work, it.ways, Before())).problems[0])
+print(asyncio.run(read_answer(it.work, it.step_exits, Before())).problems[0])
 """
 
 
@@ -301,7 +303,7 @@ def written(**changes: Any) -> bytes:
 
 
 def test_the_format_of_today_loads_for_ever() -> None:
-    found = parse((GOLDEN / "answer-1.json").read_bytes(), ways_at(RED), WORK)
+    found = parse((GOLDEN / "answer-1.json").read_bytes(), step_exits_at(RED), WORK)
     assert isinstance(found, tuple)
     assert summed_up(found[0]) == {"claim": "RC", "fields": {"message": "three"}}
     assert found[1].via == "mcp"
@@ -322,11 +324,11 @@ def test_a_packed_answer_unpacks_to_itself() -> None:
     ],
 )
 def test_an_answer_for_another_activity_is_stale(changes: dict[str, Any], why: str) -> None:
-    assert parse(written(**changes), ways_at(RED), WORK) == Stale(why)
+    assert parse(written(**changes), step_exits_at(RED), WORK) == Stale(why)
 
 
 def test_a_retry_that_is_not_known_is_fenced_by_its_token() -> None:
-    assert isinstance(parse(written(retry=None), ways_at(RED), WORK), tuple)
+    assert isinstance(parse(written(retry=None), step_exits_at(RED), WORK), tuple)
 
 
 @pytest.mark.parametrize(
@@ -343,7 +345,7 @@ def test_a_retry_that_is_not_known_is_fenced_by_its_token() -> None:
     ],
 )
 def test_a_malformed_answer_file_is_faulty(data: bytes, said: str) -> None:
-    found = parse(data, ways_at(RED), WORK)
+    found = parse(data, step_exits_at(RED), WORK)
     assert isinstance(found, Faulty)
     assert said in found.problems[0]
 
@@ -353,7 +355,7 @@ def test_a_malformed_answer_file_is_faulty(data: bytes, said: str) -> None:
 
 @pytest.mark.parametrize("case", golden("executor_result.yaml"), ids=lambda case: case["name"])
 def test_golden_executor_results(case: dict[str, Any]) -> None:
-    assert summed_up(parse_executor_result(case["text"].encode(), ways_at(case["step"]))) == expected(case)
+    assert summed_up(parse_executor_result(case["text"].encode(), step_exits_at(case["step"]))) == expected(case)
 
 
 @pytest.mark.parametrize(
@@ -369,7 +371,7 @@ def test_golden_executor_results(case: dict[str, Any]) -> None:
     ],
 )
 def test_hostile_bytes_are_faulty_with_their_reason(data: bytes, said: str) -> None:
-    found = parse_executor_result(data, ways_at("waterfall/story/impl"))
+    found = parse_executor_result(data, step_exits_at("waterfall/story/impl"))
     assert isinstance(found, Faulty)
     assert said in found.problems[0]
 
@@ -379,18 +381,20 @@ def test_hostile_bytes_are_faulty_with_their_reason(data: bytes, said: str) -> N
 
 @pytest.mark.parametrize("case", golden("handoff.yaml"), ids=lambda case: case["name"])
 def test_golden_handoffs(case: dict[str, Any]) -> None:
-    found = parse_handoff(case["text"].encode(), ways_at(case["step"]), case["step"].split("/")[2], 2)
+    found = parse_handoff(case["text"].encode(), step_exits_at(case["step"]), case["step"].split("/")[2], 2)
     assert summed_up(found) == expected(case)
 
 
 @pytest.mark.parametrize("case", golden("legacy.yaml"), ids=lambda case: case["name"])
 def test_golden_legacy_handovers(case: dict[str, Any]) -> None:
-    assert summed_up(parse_legacy(case["text"].encode(), ways_at(case["step"]))) == expected(case)
+    assert summed_up(parse_legacy(case["text"].encode(), step_exits_at(case["step"]))) == expected(case)
 
 
 def test_a_copy_of_a_gate_goes_by_its_base() -> None:
     text = b"---\nstep: impl\nattempt: 2\nstatus: pass\nsummary: x\n---\n"
-    assert summed_up(parse_handoff(text, ways_at("waterfall/story/impl"), "impl@other", 2))["claim"] == "pass_green"
+    assert (
+        summed_up(parse_handoff(text, step_exits_at("waterfall/story/impl"), "impl@other", 2))["claim"] == "pass_green"
+    )
 
 
 @pytest.mark.parametrize(
@@ -409,7 +413,7 @@ def test_a_copy_of_a_gate_goes_by_its_base() -> None:
 )
 def test_a_hand_over_of_another_story_is_not_this_ones(story: str, inst: str, is_own: bool) -> None:
     text = f"---\nstory: {story}\nstep: impl\nattempt: 2\nstatus: pass\nsummary: x\n---\n".encode()
-    found = parse_handoff(text, ways_at("waterfall/story/impl"), "impl", 2, inst=inst)
+    found = parse_handoff(text, step_exits_at("waterfall/story/impl"), "impl", 2, inst=inst)
     assert isinstance(found, Claim if is_own else Stale)
     stale = str(summed_up(found).get("stale", ""))
     named = (".ai/HANDOFF.md", f"story '{story}'", "story 'US-1'")
@@ -417,21 +421,21 @@ def test_a_hand_over_of_another_story_is_not_this_ones(story: str, inst: str, is
 
 
 def test_front_matter_of_another_kind_is_no_answer() -> None:
-    assert parse_handoff(b"---\ntype: note\nstatus:\n---\n", ways_at("waterfall/story/impl"), "impl", 2) is None
+    assert parse_handoff(b"---\ntype: note\nstatus:\n---\n", step_exits_at("waterfall/story/impl"), "impl", 2) is None
 
 
 @given(st.binary(max_size=60), st.sampled_from([b"", b"---\n", b"---\nstep: impl\nattempt: 2\nstatus: "]))
 def test_any_file_gives_a_claim_or_a_fault(data: bytes, head: bytes) -> None:
-    ways = ways_at("waterfall/story/impl")
+    step_exits = step_exits_at("waterfall/story/impl")
     text = head + data + (b"\n---\n" if head else b"")
-    assert isinstance(parse_handoff(text, ways, "impl", 2), Claim | Faulty | Stale | None)
-    assert isinstance(executor_result.parse(head[4:] + data, ways), Claim | Faulty)
+    assert isinstance(parse_handoff(text, step_exits, "impl", 2), Claim | Faulty | Stale | None)
+    assert isinstance(executor_result.parse(head[4:] + data, step_exits), Claim | Faulty)
 
 
 def test_bytes_that_are_no_text() -> None:
-    ways = ways_at("waterfall/story/impl")
-    assert "is not UTF-8" in summed_up(parse_handoff(b"---\n\xff", ways, "impl", 2))["problems"][0]
-    assert parse_legacy(b"SCOPE WARNING\xff", ways) is None
+    step_exits = step_exits_at("waterfall/story/impl")
+    assert "is not UTF-8" in summed_up(parse_handoff(b"---\n\xff", step_exits, "impl", 2))["problems"][0]
+    assert parse_legacy(b"SCOPE WARNING\xff", step_exits) is None
 
 
 # An agent's last words, case by case.
@@ -439,12 +443,12 @@ def test_bytes_that_are_no_text() -> None:
 
 @pytest.mark.parametrize("case", golden("final_message.yaml"), ids=lambda case: case["name"])
 def test_golden_final_messages(case: dict[str, Any]) -> None:
-    assert summed_up(parse_final_message(case["text"], ways_at(case["step"]))) == expected(case)
+    assert summed_up(parse_final_message(case["text"], step_exits_at(case["step"]))) == expected(case)
 
 
 @given(st.lists(st.sampled_from(["{", "}", "```", "```json", '{"exit": {', "→[RC,x]", "→", "x", ' "exit": [', ""])))
 def test_any_message_gives_a_claim_a_fault_or_none(lines: list[str]) -> None:
-    found = parse_final_message("\n".join(lines), ways_at(RED))
+    found = parse_final_message("\n".join(lines), step_exits_at(RED))
     assert found is None or isinstance(found, Claim | Faulty)
 
 
@@ -452,13 +456,13 @@ def test_any_message_gives_a_claim_a_fault_or_none(lines: list[str]) -> None:
 def test_a_huge_message_is_parsed_quickly(line: str) -> None:
     text = (line + "\n") * (400_000 // len(line))
     before = time.process_time()
-    parse_final_message(text, ways_at(RED))
+    parse_final_message(text, step_exits_at(RED))
     assert time.process_time() - before < 5
 
 
 def test_only_the_end_of_a_too_long_message_is_read() -> None:
     flood = "x" * (MAX_ANSWER + 10)
-    assert summed_up(parse_final_message(flood + '\n{"exit": {"type": "RC"}}', ways_at(RED)))["claim"] == "RC"
+    assert summed_up(parse_final_message(flood + '\n{"exit": {"type": "RC"}}', step_exits_at(RED)))["claim"] == "RC"
 
 
 @pytest.mark.parametrize(
@@ -474,15 +478,15 @@ def test_only_the_end_of_a_too_long_message_is_read() -> None:
     ],
 )
 def test_a_faulty_last_message_is_reported_with_its_reason(text: str, said: str) -> None:
-    found = parse_final_message(text, ways_at(RED))
+    found = parse_final_message(text, step_exits_at(RED))
     assert isinstance(found, Faulty)
     assert said in found.problems[0]
 
 
 def test_much_output_without_an_answer_is_no_answer() -> None:
-    assert parse_final_message("all is well\n" * (MAX_ANSWER // 10), ways_at(RED)) is None
-    assert parse_final_message("if (x) { y(); }", ways_at(RED)) is None
+    assert parse_final_message("all is well\n" * (MAX_ANSWER // 10), step_exits_at(RED)) is None
+    assert parse_final_message("if (x) { y(); }", step_exits_at(RED)) is None
 
 
 def test_bytes_that_are_no_text_harm_no_answer_beside_them() -> None:
-    assert summed_up(parse_final_message('\udcff\udc80\n{"exit": {"type": "RC"}}', ways_at(RED)))["claim"] == "RC"
+    assert summed_up(parse_final_message('\udcff\udc80\n{"exit": {"type": "RC"}}', step_exits_at(RED)))["claim"] == "RC"

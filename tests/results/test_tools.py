@@ -16,7 +16,7 @@ from treadle.prompts.bundle import contents
 from treadle.protocol.answers.schema import schema, tool_schemas
 from treadle.protocol.items import Json, canonical, content_ref
 from treadle.protocol.load import load
-from treadle.results.assignment import assignment
+from treadle.results.assignment import RECEIVED, assignment
 from treadle.results.tools import (
     FILES_TOOLS,
     LIST,
@@ -59,17 +59,19 @@ def test_the_configuration_of_tools_that_are_served_already() -> None:
 def test_tools_have_the_schemas_of_the_step(tmp_path: Path) -> None:
     it = desk(tmp_path, RED)
     takes = {tool.name: tool.takes for tool in answer_tools(assignment(it.env))}
-    assert takes["emit_exit"] == schema(it.ways.protocol, it.ways.exits)
-    assert {name: takes[name] for name in ("exit_RC", "exit_BL")} == tool_schemas(it.ways.protocol, it.ways.exits)
+    assert takes["emit_exit"] == schema(it.step_exits.protocol, it.step_exits.exits)
+    assert {name: takes[name] for name in ("exit_RC", "exit_BL")} == tool_schemas(
+        it.step_exits.protocol, it.step_exits.exits
+    )
     assert list(takes) == ["emit_exit", "exit_RC", "exit_BL", "status", "handoff"]
 
 
 @pytest.mark.parametrize(
     ("name", "arguments", "said"),
     [
-        ("emit_exit", {"exit": {"type": "RC"}}, ToolReply("RC: accepted; you can stop now")),
-        ("emit_exit", {"type": "RC"}, ToolReply("RC: accepted; you can stop now")),
-        ("exit_RC", {"message": "three"}, ToolReply("RC: accepted; you can stop now")),
+        ("emit_exit", {"exit": {"type": "RC"}}, ToolReply(f"RC: {RECEIVED}")),
+        ("emit_exit", {"type": "RC"}, ToolReply(f"RC: {RECEIVED}")),
+        ("exit_RC", {"message": "three"}, ToolReply(f"RC: {RECEIVED}")),
         ("handoff", {"text": "beware"}, ToolReply("kept")),
         ("handoff", {"text": " "}, ToolReply("not kept: give the notes as `text`", ok=False)),
         ("handoff", {}, ToolReply("not kept: give the notes as `text`", ok=False)),

@@ -13,7 +13,7 @@ from tests.runtime.stage import ONE_STEP, Stage, with_role
 from treadle.agents.command import CommandRunner
 from treadle.ports import Abilities, Ended, Watch, Work
 from treadle.results.assignment import Assignment
-from treadle.runtime.dispatch import sent_work
+from treadle.runtime.dispatch import load_work
 
 ADDRESS = "http://127.0.0.1:1/activity"
 
@@ -53,7 +53,7 @@ def test_an_agent_gets_its_tools_over_http_or_stdio(
 
     (home,) = tmp_path.glob("runs/r/acts/*")
     (server,) = json.loads((home / "bundle" / "mcp.json").read_bytes())["mcpServers"].values()
-    work = sent_work(home)
+    work = load_work(home)
     assert work is not None
     assert server["type"] == told
     assert work.tools_at == (ADDRESS if told == "http" else "")

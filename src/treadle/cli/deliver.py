@@ -130,7 +130,7 @@ def deliver_rebased(project: Project, store: Store, run: str, accept: str = "") 
         code = continue_runs(project, store, [run])
         if code not in (0, ACCEPTED):
             return code
-    raise TreadleError(f"your branch does not hold still; `treadle deliver {run} --rebase` again", code=MOVED)
+    raise TreadleError(f"your branch keeps moving; `treadle deliver {run} --rebase` again", code=MOVED)
 
 
 def delivery_code(store: Store, run: str) -> int:

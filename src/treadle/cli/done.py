@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from treadle.cli.emit import STDIN, read_answer, refuse_answer
+from treadle.cli.emit import STDIN, answer_from_command_line, refuse_answer
 from treadle.cli.guard import UNWELL
 from treadle.cli.moves import move
 from treadle.cli.options import AnswerFileArgument, FieldsOption, ResumeOption
@@ -93,17 +93,17 @@ def print_refusal(project: Project, store: Store, work: Work) -> int:
 
 def hand_in(work: Work, file: str | None, exit_: str | None, fields: Sequence[str]) -> str:
     """Check an answer, store it where the run finds it, and return a sentence about it."""
-    ways = read_exits(work.bundle)
+    step_exits = read_exits(work.bundle)
     if file is None and exit_ is None:
-        names = " | ".join(exit_name(ways.protocol, name) for name in ways.exits)
+        names = " | ".join(exit_name(step_exits.protocol, name) for name in step_exits.exits)
         raise TreadleError(
             f"say how {work.step} ended: --exit {names}, or a FILE with the answer", code="usage.missing"
         )
     task = Assignment(
-        act=work.act, token=work.token, retry=work.retry, bundle=work.bundle, out=work.out, ways=ways
+        act=work.act, token=work.token, retry=work.retry, bundle=work.bundle, out=work.out, step_exits=step_exits
     )  # fmt: skip
-    given = read_answer(ways, file, exit_, fields, option="--exit")
+    given = answer_from_command_line(step_exits, file, exit_, fields, option="--exit")
     found = given if isinstance(given, Faulty) else task.hand_in(given, "emit", login_name())
     if isinstance(found, Faulty):
         refuse_answer(found)
-    return f"{work.step} is handed in: {exit_words(ways.protocol, found.key)}"
+    return f"{work.step} is handed in: {exit_words(step_exits.protocol, found.key)}"

@@ -10,8 +10,8 @@ import typer
 
 from treadle.cli.options import AnswerFileArgument, FieldsOption
 from treadle.errors import TreadleError
-from treadle.results.assignment import ACCEPTED, assignment, from_arguments
-from treadle.results.exits import Ways
+from treadle.results.assignment import RECEIVED, assignment, from_arguments
+from treadle.results.exits import StepExits
 from treadle.results.intake import Faulty, decode, read_file
 
 
@@ -24,14 +24,14 @@ def emit(
 ) -> None:
     """Hand in the answer of a step. Agents call this.
 
-    Exit code 0: accepted; 2: refused, with the reason.
+    Exit code 0: received; 2: refused, with the reason.
     """
     task = assignment(os.environ)
-    given = read_answer(task.ways, file, type_, field or [])
+    given = answer_from_command_line(task.step_exits, file, type_, field or [])
     found = given if isinstance(given, Faulty) else task.hand_in(given, "emit")
     if isinstance(found, Faulty):
         refuse_answer(found)
-    typer.echo(f"{found.key}: {ACCEPTED}")
+    typer.echo(f"{found.key}: {RECEIVED}")
 
 
 # The source of the answer for `treadle emit`, and its refusal.
@@ -40,26 +40,26 @@ STDIN: Final = "-"
 _USAGE: Final = "give a FILE, - for standard input, or {} NAME with --field name=value"
 
 
-def read_answer(
-    ways: Ways, file: str | None, type_: str | None, fields: Sequence[str], option: str = "--type"
+def answer_from_command_line(
+    step_exits: StepExits, file: str | None, type_: str | None, fields: Sequence[str], option: str = "--type"
 ) -> object | Faulty:
-    """Read the answer from the arguments, a file or standard input."""
+    """Return the answer that a command line gives: in its options, in a file, or on standard input."""
     if (file is None) == (type_ is None):
         usage = _USAGE.format(option)
         raise TreadleError(
             f"nothing to hand in; {usage}" if file is None else f"give only one of both: {usage}", code="usage.missing"
         )
     if type_ is not None:
-        return from_arguments(ways, type_, fields, option)
+        return from_arguments(step_exits, type_, fields, option)
     if fields:
         raise TreadleError(f"--field needs {option}; a FILE has its own fields", code="usage.conflict")
     if file is None or file == STDIN:
-        return decode(sys.stdin.buffer.read(ways.limit + 1), "the answer", ways.limit)
+        return decode(sys.stdin.buffer.read(step_exits.limit + 1), "the answer", step_exits.limit)
     real = Path(os.path.realpath(file))  # unlike `resolve`, it never raises
-    data = read_file(real.parent, real.name, file, ways.limit)
+    data = read_file(real.parent, real.name, file, step_exits.limit)
     if data is None:
         raise TreadleError(f"there is no file {file}; {_USAGE.format(option)}", code="file.missing")
-    return data if isinstance(data, Faulty) else decode(data, file, ways.limit)
+    return data if isinstance(data, Faulty) else decode(data, file, step_exits.limit)
 
 
 def refuse_answer(found: Faulty) -> NoReturn:

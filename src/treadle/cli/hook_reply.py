@@ -36,7 +36,7 @@ from treadle.results.assignment import Assignment
 from treadle.results.channels import Before, SessionAnswer, load_before, read_answer
 from treadle.results.emit import Via
 from treadle.results.executor_result import FILE as RESULT
-from treadle.results.exits import Ways, exit_object, read_exits
+from treadle.results.exits import StepExits, exit_object, read_exits
 from treadle.results.intake import Faulty, read_file, replace_file
 from treadle.store.history import History
 from treadle.store.sqlite import Store
@@ -59,7 +59,7 @@ class _StepAnswer(NamedTuple):
     """An agent's answer for a step, as far as it has given one."""
 
     mine: SessionWork
-    ways: Ways
+    step_exits: StepExits
     reading: SessionAnswer
 
     @property
@@ -83,14 +83,14 @@ def reply_to_end(project: Project, store: Store, call: HookCall, mine: Sequence[
 
 
 def _read_step_answer(call: HookCall, mine: SessionWork, *, legacy: bool) -> _StepAnswer:
-    ways = read_exits(mine.work.bundle)
+    step_exits = read_exits(mine.work.bundle)
     final = call.last if call.event == "Stop" and mine.is_owed else ""  # else it may be about another step
 
     async def read() -> SessionAnswer:
         before = await load_before(mine.work.home) or Before()
-        return await read_answer(mine.work, ways, before, final, legacy=legacy)
+        return await read_answer(mine.work, step_exits, before, final, legacy=legacy)
 
-    return _StepAnswer(mine, ways, asyncio.run(read()))
+    return _StepAnswer(mine, step_exits, asyncio.run(read()))
 
 
 def _hold(call: HookCall, step_answer: _StepAnswer, problems: Sequence[str]) -> Reply:
@@ -99,7 +99,7 @@ def _hold(call: HookCall, step_answer: _StepAnswer, problems: Sequence[str]) -> 
     lines = [
         f"{_step(work)} has not ended [hook.not_ended]:",
         *(f"- {line}" for line in problems),
-        *_form(work, step_answer.ways),
+        *_form(work, step_answer.step_exits),
     ]
     return hold("\n".join(lines), is_again=call.is_again)
 
@@ -108,11 +108,12 @@ def _hand_in(
     project: Project, store: Store, call: HookCall, step_answer: _StepAnswer, claim: Claim, channel: Via
 ) -> Reply:
     work = step_answer.mine.work
+    step_exits = step_answer.step_exits
     task = Assignment(
-        act=work.act, token=work.token, retry=work.retry, bundle=work.bundle, out=work.out, ways=step_answer.ways
+        act=work.act, token=work.token, retry=work.retry, bundle=work.bundle, out=work.out, step_exits=step_exits
     )  # fmt: skip
     given = {name: value for name, value in claim.fields.items() if value is not None}
-    asked = step_answer.ways.fields(claim.exit)
+    asked = step_exits.fields(claim.exit)
     answer = exit_object(claim.exit, {name: value for name, value in given.items() if name in asked})
     by = f"{login_name()} with {call.mate}" if call.mate else login_name()
     found = task.hand_in(answer, channel, by)
@@ -124,9 +125,9 @@ def _hand_in(
     if not asyncio.run(_take_up(project, store, work)):
         return Reply(
             MAY_END,
-            f"{_step(work)}: {exit_words(step_answer.ways.protocol, claim.key)} is handed in and still being checked",
+            f"{_step(work)}: {exit_words(step_exits.protocol, claim.key)} is handed in and still being checked",
         )
-    return _judged(project, store, call, work, exit_words(step_answer.ways.protocol, claim.key))
+    return _judged(project, store, call, work, exit_words(step_exits.protocol, claim.key))
 
 
 async def _take_up(project: Project, store: Store, work: Work) -> bool:
@@ -171,9 +172,9 @@ def _judged(project: Project, store: Store, call: HookCall, work: Work, claimed:
     return hold("\n".join(lines), is_again=call.is_again)
 
 
-def _form(work: Work, ways: Ways) -> Iterator[str]:
+def _form(work: Work, step_exits: StepExits) -> Iterator[str]:
     """Explain how to answer a step by hand."""
-    words = [exit_name(ways.protocol, name) for name in ways.exits]
+    words = [exit_name(step_exits.protocol, name) for name in step_exits.exits]
     yield f"Write {work.lane / RESULT}:"
     yield f"  status: {' | '.join(dict.fromkeys(words))}"
     yield "  reason: null"

@@ -112,7 +112,7 @@ async def take_over_rebased(project: Project, store: Store, run: Run, say: Calla
         # The result branch first: killed here, the next delivery finds a result that only needs a fast-forward.
         tip = commit if result.altered or result.branch == short_ref(integration.names(run.id).result) else ""
         await put_verified(integration, run.id, carried, tip, result.commit if result.altered else "")
-    raise PortError(f"the branch of {run.id} does not hold still; try again", retryable=True, code=MOVED)
+    raise PortError(f"the branch of {run.id} keeps moving; try again", retryable=True, code=MOVED)
 
 
 async def reopen(project: Project, store: Store, run: Run) -> bool:

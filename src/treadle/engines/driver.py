@@ -91,13 +91,13 @@ class Driver:
                 for conflict in world.files.update(desk.protocol, desk.state):
                     desk.stray("", "file", conflict)
 
-            def moved(desk: Desk) -> None:
+            def after_change(desk: Desk) -> None:
                 update_files(desk)
                 notify(desk.protocol, desk.state)
                 if changed:
                     changed(desk)
 
-            desk = Desk(self._store, lease, world.clock, moved)
+            desk = Desk(self._store, lease, world.clock, after_change)
             update_files(desk)
             agents = AgentJobs(desk, inbox, self._surroundings.dispatch(record, desk, world), world)
             timers = Timers(world.clock, inbox, agents.overdue)
@@ -164,7 +164,7 @@ class Driver:
                 inbox.put(decode_event(posted.body), posted.n)
 
     def _repeated(self, run: str) -> list[Command]:
-        """Return notifications and cancellations that may not have happened; the state has all other commands."""
+        """Return the stored notifications and cancellations to repeat; `outstanding` gives all other open commands."""
         commands = [_DECODER.decode(body) for body in self._store.unfinished(run).values()]
         return [command for command in commands if isinstance(command, Notify | Cancel)]
 

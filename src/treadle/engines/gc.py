@@ -106,9 +106,9 @@ async def tidy(project: Project, store: Store, *, dry: bool) -> TidyReport:
 
 async def _tidy_repository(project: Project, store: Store, ended: Sequence[Run], *, dry: bool) -> TidyReport:
     known = {run.id for run in store.runs()}
-    held = [lease for _, lease in SlotLeases(project.worktrees).all()]
-    lost = {lease.run for lease in held} - known
-    count = sum(lease.run in lost or lease.run in {run.id for run in ended} for lease in held)
+    leases = [lease for _, lease in SlotLeases(project.worktrees).all()]
+    lost = {lease.run for lease in leases} - known
+    count = sum(lease.run in lost or lease.run in {run.id for run in ended} for lease in leases)
     opened = await open_git(project, no_lanes)
     moved = await move_older_branches(opened.repository, opened.refs, store, dry=dry)
     if not dry:
@@ -118,7 +118,7 @@ async def _tidy_repository(project: Project, store: Store, ended: Sequence[Run],
     for run in ended:
         with suppress(PortError):  # a run of another version is left to that one
             opened = await open_git(project, no_lanes, settings_of(run).config.git.branch_prefix)
-            if not dry and any(lease.run == run.id for lease in held):
+            if not dry and any(lease.run == run.id for lease in leases):
                 await opened.lanes.close(run.id)
             fewer, gone, kept = await _pack_run(opened, project, run, dry=dry)
             refs, branches, stay = refs + fewer, branches + gone, stay + kept

@@ -201,7 +201,7 @@ async def notify_of_parts(
     known, count = {id_ for id_, inst in before.insts.items() if inst.outcome}, before.created - before.live
     tasks: list[asyncio.Task[None]] = []
 
-    def moved(protocol: Protocol, state: State) -> None:
+    def notify_of_ended(protocol: Protocol, state: State) -> None:
         nonlocal count
         if state.created - state.live == count:  # no instance has ended: looking at all of them would cost too much
             return
@@ -213,6 +213,6 @@ async def notify_of_parts(
                 tasks.append(asyncio.create_task(notifier.notify(run, "part", f"{inst.key} {line.end}")))
 
     try:
-        yield moved
+        yield notify_of_ended
     finally:
         await asyncio.gather(*tasks, return_exceptions=True)

@@ -108,7 +108,7 @@ async def _branch_name(integration: Integration, names: RefNames, refs: Mapping[
     """Return the short name of the ref of a result; the commit itself if its ref was packed."""
     ref = next((one for one in (names.result, names.integration(ROOT)) if refs.get(one) == commit), "")
     there = await integration.refs.below(*names.spaces, names.older)
-    return next((short_ref(one) for one in there if ref and ref in (one, names.moved(one))), commit)
+    return next((short_ref(one) for one in there if ref and ref in (one, names.name_after_move(one))), commit)
 
 
 async def _branch_has(integration: Integration, trunk: Trunk, commit: str) -> bool:
@@ -132,7 +132,7 @@ async def move_older_branches(repository: Repository, refs: Refs, store: Store, 
         # runs find their refs under the old names.
         with suppress(PortError):
             names = RefNames(run.id, settings_of(run).config.git.branch_prefix)
-            if any(names.moved(ref) for ref in there):
+            if any(names.name_after_move(ref) for ref in there):
                 moved += await move_older_refs(repository, refs, names, _lane_slugs(store, run), dry=dry)
     return moved
 

@@ -154,10 +154,14 @@ def list_work_in_hand(project: Project, run: Run, state: State) -> tuple[Yours, 
 def _describe_work(work: Work) -> Yours:
     """Convert a person's work; without exits if its bundle cannot be read."""
     try:
-        ways = read_exits(work.bundle)
+        step_exits = read_exits(work.bundle)
         exits = [
-            Way(exit=exit_name(ways.protocol, it), fields=ways.required(it), optional=ways.optional(it))
-            for it in ways.exits
+            Way(
+                exit=exit_name(step_exits.protocol, it),
+                fields=step_exits.required(it),
+                optional=step_exits.optional(it),
+            )
+            for it in step_exits.exits
         ]
     except TreadleError:
         exits = []

@@ -8,14 +8,14 @@ from treadle.engines.run_settings import RunSettings
 from treadle.kernel.commands import RunAgent
 from treadle.kernel.state import Activity, State
 from treadle.ports import Work
-from treadle.runtime.dispatch import home_of, sent_work
+from treadle.runtime.dispatch import home_of, load_work
 from treadle.runtime.loop import IDLE_TIMERS, Rests
 
 
 def works_in_hand(state: State, settings: RunSettings, folder: Path) -> tuple[Work, ...]:
     """Return the open work of people as agents; `folder` is the run's folder."""
     jobs = jobs_of_people(state, settings).values()
-    return tuple(work for job in jobs if (work := sent_work(home_of(folder, job))))
+    return tuple(work for job in jobs if (work := load_work(home_of(folder, job))))
 
 
 def is_handed_out(state: State, settings: RunSettings, folder: Path) -> bool:
@@ -50,7 +50,7 @@ def rest_rule(folder: Path, settings: RunSettings, *, starts_agents: bool) -> Re
             return False
         if not settings.is_by_person(job):
             return not starts_agents
-        work = sent_work(home_of(folder, job))
+        work = load_work(home_of(folder, job))
         return work is not None and not has_answer(work)
 
     def at_rest(state: State) -> bool:

@@ -53,7 +53,7 @@ class ClaimVerifier(Checks):
         if passed and job.exit and subject.has_lane:
             await self._note_pending(subject)
         return Verdict(
-            results=tuple(_result(subject, ref, outcomes[_name(ref)]) for ref in job.checks),
+            results=tuple(_result(subject, ref, outcomes[_key(ref)]) for ref in job.checks),
             fields=fields if passed else {},
             report="" if passed else report(job.checks, outcomes),
             fingerprint=await _fingerprint(subject, outcomes, passed=passed),
@@ -81,7 +81,10 @@ class ClaimVerifier(Checks):
         )
 
     async def _note_pending(self, s: Subject) -> None:
-        """Make accepted work part of the instance: the recorded commit, and the documents that the exit returns."""
+        """Note the recorded commit, with the documents that the exit returns, as pending.
+
+        `git.integration` integrates it after the kernel has accepted the claim.
+        """
         protocol = s.case.protocol
         given = documents_of(protocol, s.job.exit, s.case.claim)
         files = {place_of(protocol.artifacts[name], s.input): text.encode() for name, text in given.items()}
@@ -100,29 +103,29 @@ async def _run_all(s: Subject) -> dict[str, CheckOutcome]:
     for number, ref in enumerate(s.job.checks, 1):
         reason = next((name for name in refused if ref.name in POINTLESS_AFTER.get(name, ())), "")
         if reason:
-            said = refuse(f"was not looked at, because '{reason}' failed", code="check.skipped")
-            outcomes[_name(ref)] = msgspec.structs.replace(said, skipped=True)
+            skipped = refuse(f"was not looked at, because '{reason}' failed", code="check.skipped")
+            outcomes[_key(ref)] = msgspec.structs.replace(skipped, skipped=True)
         else:
-            outcomes[_name(ref)] = await _run(msgspec.structs.replace(s, arg=ref.arg), ref, number)
-        _tell(s, ref, number, outcomes[_name(ref)])
-        if not outcomes[_name(ref)].ok and not ref.advisory:
+            outcomes[_key(ref)] = await _run_timed(msgspec.structs.replace(s, arg=ref.arg), ref, number)
+        _report_progress(s, ref, number, outcomes[_key(ref)])
+        if not outcomes[_key(ref)].ok and not ref.advisory:
             refused.append(ref.name)
     return changed_files(s, outcomes)
 
 
-async def _run(s: Subject, ref: CheckRef, number: int) -> CheckOutcome:
-    """One check, and how long it took; its tests are counted while they run."""
+async def _run_timed(s: Subject, ref: CheckRef, number: int) -> CheckOutcome:
+    """Run one check and measure its time; report the count of its tests while they run."""
     began = time.monotonic()
-    _tell(s, ref, number)
-    counting = COUNT.set(lambda done, tests: _tell(s, ref, number, tests=(done, tests)))
+    _report_progress(s, ref, number)
+    counting = COUNT.set(lambda done, tests: _report_progress(s, ref, number, tests=(done, tests)))
     try:
-        one = await _asked(s, ref)
+        one = await _run_check(s, ref)
     finally:
         COUNT.reset(counting)
     return msgspec.structs.replace(one, took=time.monotonic() - began)
 
 
-def _tell(
+def _report_progress(
     s: Subject, ref: CheckRef, number: int, outcome: CheckOutcome | None = None, tests: tuple[int, int] = (0, 0)
 ) -> None:
     """Report the progress of the checks to the live view; without an outcome, the check is running."""
@@ -130,7 +133,7 @@ def _tell(
     if outcome and not outcome.ok:
         ended = "skipped" if outcome.skipped else "failed"
     now = CheckProgress(
-        check=_called(ref),
+        check=_display_name(ref),
         number=number,
         of=len(s.job.checks),
         state=ended if outcome else "running",
@@ -143,17 +146,17 @@ def _tell(
         s.case.watch(Progress(check=now))
 
 
-async def _asked(s: Subject, ref: CheckRef) -> CheckOutcome:
+async def _run_check(s: Subject, ref: CheckRef) -> CheckOutcome:
     """Run one check; a bug of Treadle, or a fault of its surroundings, becomes a failed check that reports it."""
     check = CHECKS.get(ref.name)
     if check is None:
         return refuse(f"there is no check '{ref.name}'", code="check.unknown")
     try:
         one = await check(s)
-        told = (
+        facts = (
             {**await results_by_criterion(s), **await count_tests(s)} if one.ran and ref.name in RUN_THE_SUITE else {}
         )
-        return msgspec.structs.replace(one, facts={**one.facts, **told})
+        return msgspec.structs.replace(one, facts={**one.facts, **facts})
     except asyncio.CancelledError:
         raise
     except PortError as error:
@@ -173,7 +176,7 @@ async def _notes(s: Subject, outcomes: dict[str, CheckOutcome]) -> tuple[str, ..
 
 
 async def _fields(s: Subject, outcomes: dict[str, CheckOutcome]) -> dict[str, Json]:
-    """Computed fields; a claim without them would be half a fact, so failing to compute one fails the check for it."""
+    """Compute the fields of the exit. If one cannot be computed, the check that provides it fails."""
     if not s.job.exit or not _passed(s.job.checks, outcomes):
         return {}
     try:
@@ -183,26 +186,26 @@ async def _fields(s: Subject, outcomes: dict[str, CheckOutcome]) -> dict[str, Js
         ref = next((ref for ref in reversed(s.job.checks) if not ref.advisory and ref.name in deriving), None)
         if error.retryable or ref is None:
             raise
-        outcomes[_name(ref)] = refuse(f"its fields could not be computed: {error}", code="check.unavailable")
+        outcomes[_key(ref)] = refuse(f"its fields could not be computed: {error}", code="check.unavailable")
         return {}
 
 
 def _passed(refs: tuple[CheckRef, ...], outcomes: dict[str, CheckOutcome]) -> bool:
-    return all(ref.advisory or outcomes[_name(ref)].ok for ref in refs)
+    return all(ref.advisory or outcomes[_key(ref)].ok for ref in refs)
 
 
-def _name(ref: CheckRef) -> str:
+def _key(ref: CheckRef) -> str:
     return f"{ref.name}:{ref.arg}" if ref.arg else ref.name
 
 
-def _called(ref: CheckRef) -> str:
+def _display_name(ref: CheckRef) -> str:
     return vocabulary.check_name(ref.name, ref.arg)
 
 
 def _result(s: Subject, ref: CheckRef, one: CheckOutcome) -> CheckResult:
-    """A check's outcome, with its evidence in the payload store; without a command, treadle itself has looked."""
+    """Store the evidence of a check as a payload, and return the result that refers to it."""
     evidence: dict[str, Json] = {
-        "check": _called(ref),
+        "check": _display_name(ref),
         "ok": one.ok,
         "commit": s.work.commit,
         "tree": one.tree or s.work.tree,
@@ -221,10 +224,12 @@ def _result(s: Subject, ref: CheckRef, one: CheckOutcome) -> CheckResult:
 
 def report(refs: tuple[CheckRef, ...], outcomes: dict[str, CheckOutcome]) -> str:
     """Format the problems that an agent must repair: refusing checks first, then advice."""
-    skipped = [_called(ref) for ref in refs if outcomes[_name(ref)].skipped]
-    bad_ones = [(ref, one) for ref in refs if not (one := outcomes[_name(ref)]).ok and not one.skipped]
-    parts = [f"### {_called(ref)}\n{one.report}" for ref, one in bad_ones if not ref.advisory]
-    parts += [f"### {_called(ref)} (advice, refuses nothing)\n{one.report}" for ref, one in bad_ones if ref.advisory]
+    skipped = [_display_name(ref) for ref in refs if outcomes[_key(ref)].skipped]
+    bad_ones = [(ref, one) for ref in refs if not (one := outcomes[_key(ref)]).ok and not one.skipped]
+    parts = [f"### {_display_name(ref)}\n{one.report}" for ref, one in bad_ones if not ref.advisory]
+    parts += [
+        f"### {_display_name(ref)} (advice, refuses nothing)\n{one.report}" for ref, one in bad_ones if ref.advisory
+    ]
     parts += [f"Not looked at because of that: {', '.join(skipped)}"] if skipped else []
     return "\n\n".join(parts)
 

@@ -1,7 +1,9 @@
 """Runs the project's tools in clean checkouts, each question once.
 
 A good result is valid for its tree for ever. A bad one may have other causes than the tree: it is cached only for the
-activity that asked, so a verification that is repeated after a crash gives the same answer.
+activity that asked, so a verification that is repeated after a crash gives the same answer. The cache also
+keeps the last believable run of all tests on each tree, good or bad: `known_suite` gives it to every activity that
+compares new work with that tree.
 
 `CheckRepository` and `CheckTools` are all that the checks need from the repository and from the project's tools;
 `project_facts` implements them.
@@ -43,19 +45,19 @@ class CheckRepository(Protocol):
         ...
 
     async def note_pending(self, state: State, job: RunChecks, commit: str) -> None:
-        """All checks of a claim have passed on that commit."""
+        """Note a commit as pending, after all checks of its claim have passed."""
         ...
 
     async def head(self, state: State, inst: str, current: str = "") -> str:
-        """The accepted work of an instance."""
+        """Return the commit with the accepted work of an instance; `current` is the activity that asks."""
         ...
 
     async def origin(self, state: State, inst: str) -> str:
-        """The commit that an instance started from; it moves when the instance is rebased."""
+        """Return the commit that an instance is based on; it moves when the instance is rebased."""
         ...
 
     async def start(self, run: str) -> str:
-        """The commit that the run started from."""
+        """Return the commit that the run started from."""
         ...
 
     async def parent_head(self, state: State, inst: str) -> str:
@@ -65,7 +67,7 @@ class CheckRepository(Protocol):
     async def tree(self, commit: str) -> str: ...
 
     async def entries(self, commit: str) -> dict[str, TreeEntry]:
-        """Every file by its path."""
+        """Return all files by their paths."""
         ...
 
     async def changes(self, base: str, commit: str) -> list[PathChange]: ...
@@ -75,7 +77,7 @@ class CheckRepository(Protocol):
     async def show(self, commit: str, path: str) -> bytes | None: ...
 
     async def shows(self, commit: str, paths: Sequence[str]) -> dict[str, bytes | None]:
-        """Many files at once."""
+        """Return the contents of many files at once."""
         ...
 
     async def holding(self, commit: str, word: str, ending: str) -> list[str]:
@@ -87,7 +89,7 @@ class CheckRepository(Protocol):
         ...
 
     async def offers(self, commit: str, name: str) -> list[tuple[str, str]]:
-        """Where a commit exports something of that name: the full names, each with its file."""
+        """Return the full names under which a commit exports a name, each with its file."""
         ...
 
     async def contains(self, commit: str, ancestor: str) -> bool:
@@ -95,19 +97,19 @@ class CheckRepository(Protocol):
         ...
 
     async def with_files(self, commit: str, files: dict[str, TreeEntry | None]) -> str:
-        """The tree of a commit with some files replaced or (None) removed."""
+        """Return the tree of a commit with some files replaced or (None) removed."""
         ...
 
     async def blobs(self, contents: Sequence[bytes]) -> list[str]:
-        """The ids of files' contents, which are kept."""
+        """Store the contents of files, and return their ids."""
         ...
 
     async def amended(self, work: Checkpoint, files: dict[str, bytes]) -> Checkpoint:
-        """A recorded commit with files of the orchestrator's own in it."""
+        """Add files of the orchestrator's own to a recorded commit."""
         ...
 
     def checkout(self, tree: str) -> AbstractAsyncContextManager[Path]:
-        """A clean folder with the files of a tree and nothing else."""
+        """Open a clean folder with the files of a tree and nothing else."""
         ...
 
 
@@ -116,7 +118,7 @@ class CheckTools(Protocol):
 
     @property
     def identity(self) -> str:
-        """Differs wherever results could."""
+        """A text that differs wherever results may differ."""
         ...
 
     @property
@@ -139,7 +141,7 @@ class CheckTools(Protocol):
     async def collect(self, path: Path, files: tuple[str, ...] | None = None) -> CollectedTests: ...
 
     async def coverage(self, path: Path) -> LineCoverage:
-        """The lines that the tests execute."""
+        """Measure the lines that the tests execute."""
         ...
 
     async def scaling(self, path: Path, probe: ScalingProbe) -> ScalingMeasurement:
@@ -212,7 +214,7 @@ class Cache:
 # Measurements.
 
 T = TypeVar("T", bound=msgspec.Struct)
-Asked = TypeVar("Asked", TestRun, CollectedTests)
+ToolResult = TypeVar("ToolResult", TestRun, CollectedTests)
 _INSTALL: Final = "install it on this machine, then answer with a retry"
 _SHOWN: Final = 30
 """Lines of a broken tool's output to show; the reason is at its end."""
@@ -246,7 +248,7 @@ class ActivityMeasurements:
         return await self.earlier_suite(tree) or await self.suite(tree, mirrors=False)
 
     async def earlier_suite(self, tree: str) -> TestRun | None:
-        """The last run of all tests on a tree with the same tools and settings; None if there is none."""
+        """Return the last run of all tests on a tree with the same tools and settings; None if there is none."""
         return await self._cache.get(("seen", await self._as_delivered(tree), self._tools.identity), TestRun)
 
     async def _as_delivered(self, tree: str) -> str:
@@ -275,15 +277,15 @@ class ActivityMeasurements:
         """Run the tests: all of them, those with some ids, or those in some files.
 
         `again` numbers a rerun after the first run; its result is cached for this activity only. `limit` ends the run
-        after so many seconds. `mirrors=False` runs no copies of tests: for questions on which the acceptance of the
-        work does not depend.
+        after so many seconds. `mirrors=False` runs no copies of tests: for comparisons that do not decide whether
+        the work is accepted.
         """
         tree = await self._as_delivered(tree)
         chosen = None if ids is None else tuple(sorted(ids))
         wanted = None if files is None else tuple(sorted(files))
 
         async def run(path: Path) -> TestRun:
-            return await self._begun(await self._tools.test(path, chosen, wanted, limit, mirrors=mirrors))
+            return await self._require_start(await self._tools.test(path, chosen, wanted, limit, mirrors=mirrors))
 
         question: tuple[object, ...] = ("test", chosen, wanted, *([again] if again else []))
         if not mirrors:
@@ -324,17 +326,17 @@ class ActivityMeasurements:
         return {id_ for id_ in ids if id_ in noted or id_ in changed}
 
     async def collected(self, tree: str, files: Sequence[str] | None = None) -> CollectedTests:
-        """The tests there are."""
+        """List the tests, of all files or of some."""
         tree = await self._as_delivered(tree)
         wanted = None if files is None else tuple(sorted(files))
 
         async def run(path: Path) -> CollectedTests:
-            return await self._begun(await self._tools.collect(path, wanted))
+            return await self._require_start(await self._tools.collect(path, wanted))
 
         return await self._once(("collect", wanted), tree, CollectedTests, run, lambda one: one.is_complete)
 
     async def coverage(self, tree: str) -> LineCoverage:
-        """The lines that a run of all tests executes."""
+        """Measure the lines that a run of all tests executes."""
         return await self._once(("lines",), tree, LineCoverage, self._tools.coverage, lambda one: one.is_known)
 
     async def scaling(self, probe: ScalingProbe, tree: str) -> ScalingMeasurement:
@@ -346,24 +348,24 @@ class ActivityMeasurements:
         return await self._once(("scaling", probe), tree, ScalingMeasurement, run, lambda one: not one.problem)
 
     async def command(self, name: str, tree: str) -> CommandResult | None:
-        """One of the project's commands; None if it has none of that name."""
+        """Run one of the project's commands; return None if it has none of that name."""
 
         async def run(path: Path) -> CommandResult:
-            return _installed(await self._tools.command(name, path) or _NO_SUCH)
+            return _require_program(await self._tools.command(name, path) or _NO_SUCH)
 
         built = await self._once(("command", name), tree, CommandResult, run, lambda one: one.is_well)
         return None if built == _NO_SUCH else built
 
     async def run(self, argv: Sequence[str], tree: str) -> CommandResult:
-        """Any command."""
+        """Run any command."""
         words = tuple(argv)
 
         async def run(path: Path) -> CommandResult:
-            return _installed(await self._tools.run(words, path))
+            return _require_program(await self._tools.run(words, path))
 
         return await self._once(("run", words), tree, CommandResult, run, lambda one: one.is_well)
 
-    async def _begun(self, done: Asked) -> Asked:
+    async def _require_start(self, done: ToolResult) -> ToolResult:
         """Return a test tool's result; raise `PortError` if the tool cannot even start on the run's base commit.
 
         In that case no agent is to blame, and nothing is cached: a person has to repair the environment.
@@ -382,6 +384,7 @@ class ActivityMeasurements:
         run: Callable[[Path], Awaitable[T]],
         is_well: Callable[[T], bool],
     ) -> T:
+        """Return the cached answer to a question about a tree; without one, run the tool and cache its result."""
         key = (*question, tree, self._tools.identity)
         if (known := await self._kept(key, kind)) is not None:
             return known
@@ -402,8 +405,8 @@ class ActivityMeasurements:
         return None
 
 
-def _installed(built: CommandResult) -> CommandResult:
-    """A command, unless this machine lacks its program: no agent can mend that, so none is charged for it.
+def _require_program(built: CommandResult) -> CommandResult:
+    """Return a command's result; raise a `PortError` if this machine lacks the program, which no agent can mend.
 
     A program by a relative path (`./gradlew`) is part of the checkout, and so of the work.
     """
@@ -420,7 +423,7 @@ def _installed(built: CommandResult) -> CommandResult:
 
 
 def missing_module(built: CommandResult) -> str:
-    """The module that a `python -m` command could not find in its environment; empty if that is not why it failed."""
+    """Return the module that a `python -m` command could not find; empty if it failed for another reason."""
     if built.is_well or built.command[1:2] != ("-m",) or len(built.command) < 3:
         return ""
     module = built.command[2]

@@ -31,7 +31,7 @@ _NEW: Final = "new_tests"
 
 
 def left_red(case: Case) -> set[str]:
-    """The failing tests of exits that nothing but a merge follows."""
+    """Return the failing tests to merge: `new_tests` of the exits that the merge steps need."""
     found: set[str] = set()
     for inst in case.state.insts.values():
         steps = case.protocol.graphs[inst.graph].steps.values()
@@ -55,13 +55,13 @@ class MergeVerifier(CommitVerifier):
         self._measure = ActivityMeasurements(git, tools, cache, case.state.run, job.id, papers_of(case))
 
     async def build(self, commit: str) -> TrialResult:
-        """Whether it builds; a project without a build command does."""
-        return _tried(await self._measure.command("build", await self._git.tree(commit)))
+        """Build the commit; without a build command, it passes."""
+        return _judge_command(await self._measure.command("build", await self._git.tree(commit)))
 
     async def contract(self, commit: str) -> TrialResult:
-        """Whether the instance's contract suite passes, by the project's command or as tests; without one, it does.
+        """Run the instance's contract suite, by the project's command or as tests; without a suite, the commit passes.
 
-        Where a run of all tests, which the merge needs anyway, includes the contract suite, that run decides.
+        If the run of all tests, which the merge needs anyway, includes the contract suite, that run decides.
         """
         tree = await self._git.tree(commit)
         built = await self._measure.command("contract", tree)
@@ -70,32 +70,32 @@ class MergeVerifier(CommitVerifier):
         below = f"{place.rstrip('/')}/"
         has_suite = place and any(path == place or path.startswith(below) for path in await self._git.entries(commit))
         if built is not None or not has_suite:
-            return _tried(built)
+            return _judge_command(built)
         if self._tools.settings.test:
             whole = await self._measure.suite(tree)
             inside = [id_ for id_ in whole.tests if (file := file_of(id_, whole)) == place or file.startswith(below)]
             if inside and whole.is_believable:
-                return _of_run(whole, dict.fromkeys(bad_tests(whole).keys() - set(inside)))
-        return _of_run(await self._measure.suite(tree, files=(place,)))
+                return _judge_run(whole, dict.fromkeys(bad_tests(whole).keys() - set(inside)))
+        return _judge_run(await self._measure.suite(tree, files=(place,)))
 
     async def suite(self, commit: str) -> TrialResult:
-        """Whether all tests pass, except those of others that wait for their work, or failed before the run.
+        """Run all tests, and excuse those that wait for the work of others or failed before the run.
 
         A green run on an equal tree is not repeated.
         """
         if not self._tools.settings.test:
-            return _tried(None)  # where any check of the run needs tests, the run has not begun without a command
+            return _judge_command(None)  # a run with a check that needs tests does not start without a test command
         tree = await self._git.tree(commit)
         run = await self._measure.suite(tree)
         excused = await self._excused(run, tree) if bad_tests(run) else {}
-        return _of_run(run, excused)
+        return _judge_run(run, excused)
 
     async def same_colour(self, before: str, after: str) -> TrialResult:
         """Require that every test keeps its verdict; a test of others that now passes is no change."""
         if not self._tools.settings.test:
-            return _tried(None)
+            return _judge_command(None)
         earlier = await self._measure.known_suite(await self._git.tree(before))
-        # Without mirrors: what is rebased is measured with them before it is accepted, and again when it is merged.
+        # Without mirrors: they run before the rebased work is accepted, and again before it is merged.
         tree = await self._git.tree(after)
         run = await self._measure.suite(tree, mirrors=False)
         if faults := [*reason_for_doubt(earlier), *reason_for_doubt(run)]:
@@ -104,7 +104,7 @@ class MergeVerifier(CommitVerifier):
         changed = [id_ for id_ in run.tests if id_ in red and id_ in earlier.tests and id_ not in was_red]
         changed += [id_ for id_ in was_red if id_ in run.tests and id_ not in red and file_of(id_, earlier) in own]
         changed += [id_ for id_ in earlier.collected if id_ not in run.collected and file_of(id_, earlier) in own]
-        old = await self._old(run, tree, [id_ for id_ in changed if id_ in run.tests], earlier)
+        old = await self._bad_before(run, tree, [id_ for id_ in changed if id_ in run.tests], earlier)
         charged = [id_ for id_ in changed if id_ not in old]
         said = f"other verdicts than before: {join_names(charged)}" if charged else ""
         notes = _data(excuse_notes(old))
@@ -112,30 +112,30 @@ class MergeVerifier(CommitVerifier):
         return TrialResult(not charged, said, tuple(charged), run_evidence(run).evidence, (*coded, *notes))
 
     async def _excused(self, run: TestRun, tree: str) -> dict[str, CheckProblem]:
-        """Tests of others that were failing or unstable before the run, or fail at the parent's head already."""
+        """Return a note for each excused test: it waits for others, was left red, or was bad before the run."""
         own = await self._own_files()
         parent = await self._git.parent_head(self._case.state, self._inst.id)
-        there = await self._measure.known_suite(await self._git.tree(parent))
-        waiting = {id_ for id_ in bad_tests(run) if id_ in bad_tests(there)} if self._inst.parent else set()
-        listed = await self._listed(run)
+        at_parent = await self._measure.known_suite(await self._git.tree(parent))
+        waiting = {id_ for id_ in bad_tests(run) if id_ in bad_tests(at_parent)} if self._inst.parent else set()
+        listed = await self._tests_in_manifest(run)
         others = {id_ for id_ in waiting if file_of(id_, run) not in own and id_ not in listed}
         excused = {id_: note("waits for work of others", test=id_, code="green.waiting") for id_ in others}
         left = {id_ for id_ in left_red(self._case) if id_ in bad_tests(run)}
         excused |= {id_: note(_LEFT_RED, test=id_, code="green.left_red") for id_ in left}
-        old = await self._old(run, tree, [id_ for id_ in bad_tests(run) if id_ not in left], there)
+        old = await self._bad_before(run, tree, [id_ for id_ in bad_tests(run) if id_ not in left], at_parent)
         return excused | {one.test: one for one in excuse_notes(old)}
 
-    async def _old(self, run: TestRun, tree: str, ids: list[str], earlier: TestRun) -> dict[str, str]:
+    async def _bad_before(self, run: TestRun, tree: str, ids: list[str], earlier: TestRun) -> dict[str, str]:
         """Return the unchanged tests that were failing or unstable before the run: test → code."""
         start = await self._git.start(self._case.state.run)
         origin = await self._git.origin(self._case.state, self._inst.id)
         head = await self._git.head(self._case.state, self._inst.id)
-        adopted = await self._listed(run) - await self._listed(run, start)
+        adopted = await self._tests_in_manifest(run) - await self._tests_in_manifest(run, start)
         baseline = SuiteBaseline(self._git, self._measure, start, origin)
         return await baseline.excuses(run, tree, ids, head, earlier, adopted)
 
-    async def _listed(self, run: TestRun, commit: str = "") -> set[str]:
-        """The tests that a manifest of the instance's own lists, at its head or at another commit."""
+    async def _tests_in_manifest(self, run: TestRun, commit: str = "") -> set[str]:
+        """Return the tests in the instance's own manifest, at its head or at another commit."""
         if not has_own_manifest(self._case.protocol):
             return set()
         place = manifest_place(self._case.protocol, payload(self._case, self._inst.input.ref))
@@ -149,7 +149,7 @@ class MergeVerifier(CommitVerifier):
         return {path for change in await self._git.changes(origin, head) for path in change.touched}
 
 
-def _tried(built: CommandResult | None) -> TrialResult:
+def _judge_command(built: CommandResult | None) -> TrialResult:
     if built is None:
         return TrialResult(ok=True, details="the project has no command for it")
     kept = ran_of(built).evidence
@@ -163,8 +163,10 @@ def _data(notes: Iterable[CheckProblem]) -> list[dict[str, Json]]:
     return [{**one.data, "note": True} for one in notes]
 
 
-def _of_run(run: TestRun, excused: Mapping[str, CheckProblem | None] = MappingProxyType({})) -> TrialResult:
-    """Judge a merge by a test run. Tests that are excused without a note were not part of the question."""
+def _judge_run(run: TestRun, excused: Mapping[str, CheckProblem | None] = MappingProxyType({})) -> TrialResult:
+    """Judge a merge by a test run, without the excused tests. A test excused with None gets no note: it is outside the
+    question, such as a test outside the contract suite.
+    """
     failing = {id_: test for id_, test in bad_tests(run).items() if id_ not in excused}
     faults = [*reason_for_doubt(run), *(describe_test(test) for test in failing.values())]
     kept = run_evidence(run).evidence
@@ -193,8 +195,8 @@ _OTHER: Final = "is no longer as the run verified it; put that version back, or 
 class DeliveryVerifier:
     """Verifies a finished result on top of a commit that the run has not seen.
 
-    Failures that this commit already has are not charged to the result. A test that stands for a criterion has no
-    excuse.
+    Failures that this commit already has are not charged to the result. A test that stands for a criterion is
+    never excused.
     """
 
     def __init__(self, git: CheckRepository, tools: CheckTools, cache: Cache, case: Case, asker: str) -> None:
@@ -204,13 +206,13 @@ class DeliveryVerifier:
     async def verify(
         self, commit: str, onto: str, own: Collection[str], proofs: Collection[str], verified: str
     ) -> DeliveryFailure | None:
-        """Why a commit must not be delivered on top of `onto`; None if it may.
+        """Return why a commit must not be delivered on top of `onto`; None if it may.
 
         `own` are the files that the result changes, `proofs` the tests that stand for its criteria, and `verified` is
         the commit with which they passed in the run.
         """
         tree = await self._git.tree(commit)
-        built = _tried(await self._measure.command("build", tree))
+        built = _judge_command(await self._measure.command("build", tree))
         if not built.ok:
             return DeliveryFailure("build", built.details)
         contract = await self._contract(commit, tree)
@@ -231,7 +233,7 @@ class DeliveryVerifier:
         changed = await self._changed(verified, commit, {file_of(id_, run) for id_ in proofs})
         if others := sorted(id_ for id_ in proofs if file_of(id_, run) in changed):
             return DeliveryFailure("criteria", "\n".join(f"{id_} {_OTHER}" for id_ in others), tuple(others))
-        tried = _of_run(run, await self._excused(run, tree, onto, own))
+        tried = _judge_run(run, await self._excused(run, tree, onto, own))
         if not tried.ok:
             return DeliveryFailure("suite", tried.details, tried.failing)
         if gone := await self._gone(run, onto, own):
@@ -272,12 +274,12 @@ class DeliveryVerifier:
         """The contract suites of the run: by the project's command, or as the tests that its planners named."""
         built = await self._measure.command("contract", tree)
         if built is not None or not self._tools.settings.test:
-            return _tried(built)
+            return _judge_command(built)
         places = await self._contract_places(commit)
-        return _of_run(await self._measure.suite(tree, files=places)) if places else _tried(None)
+        return _judge_run(await self._measure.suite(tree, files=places)) if places else _judge_command(None)
 
     async def _contract_places(self, commit: str) -> list[str]:
-        """The files of contract suites that planners named and a commit has."""
+        """Return the files of contract suites that planners named and a commit has."""
         said = [
             one.payload.get("contractSuite")
             for it in self._case.state.insts.values()
@@ -309,7 +311,7 @@ class DeliveryVerifier:
         return known | {id_: note(_LEFT_RED, test=id_, code="green.left_red") for id_ in waiting}
 
     async def _gone(self, run: TestRun, onto: str, own: Collection[str]) -> list[str]:
-        """Tests of the branch that passed there and are not found any more, in files that the result leaves alone."""
+        """Return the tests that passed on the branch and are missing now, in files that the result does not change."""
         tree = await self._git.tree(onto)
         gone = [id_ for id_ in (await self._measure.collected(tree)).ids if id_ not in run.collected]
         if not gone:

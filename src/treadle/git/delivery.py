@@ -136,8 +136,8 @@ async def carry(integration: Integration, trunk: Trunk, commit: str) -> CarriedR
     base = (await repository.git("merge-base", commit, onto, ok=(0, 1))).text
     if not base or not await repository.is_ancestor(trunk.commit, base):
         base = trunk.commit if await repository.is_ancestor(trunk.commit, commit) else base or trunk.commit
-    if moved := await replay_commits(repository, Head(commit, base), onto):
-        return CarriedResult(base, onto, moved)
+    if rebased := await replay_commits(repository, Head(commit, base), onto):
+        return CarriedResult(base, onto, rebased)
     merged = await three_way(repository, base, onto, commit)
     if not merged.is_clean:
         return CarriedResult(base, onto, conflicts=merged.files or (shorten(merged.words),))

@@ -81,12 +81,12 @@ class GitEffects(Effects):
             case "rebase":
                 return await self._rebase(job, case, step)
             case "rollback":
-                # To the last accepted commit; the contents of the lanes are saved first.
+                # Reset the lanes to the last accepted commit, after saving their contents.
                 commit = (await self._integration.head(case.state, job.inst)).start
                 await self._lanes.reset(case.state.run, job.inst, commit)
                 exit_, values = "RolledBack", {"restoredCommit": commit, "commit": commit}
             case "fold":
-                # The groups that the step waits for, or needs results of; without any, all children.
+                # Fold the groups that the step waits for, or needs results of; without any, all children.
                 steps = case.protocol.graphs[job.graph].steps
                 maps = {need.step for need in step.needs if need.step in steps and steps[need.step].kind == "map"}
                 groups = (*(wait.group for wait in step.wait if wait.group), *sorted(maps))
@@ -100,7 +100,7 @@ class GitEffects(Effects):
             case "archive":
                 exit_, values = "Archived", await self._archive(job, case)
             case "publish":
-                # Artifacts that are files of the run; views of the log write their own.
+                # Publish the artifacts that are files of the run; views of the log write their own files.
                 inputs = instance_inputs(job.inst, case)
                 places = [place_of(one, inputs) for one in case.protocol.artifacts.values() if not one.view]
                 done = await publish_files(self._integration, case.state, job.inst, [one for one in places if one])

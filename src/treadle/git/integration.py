@@ -1,8 +1,9 @@
 """The integration branches: where the accepted work of each instance comes together, one commit at a time.
 
-A lane's work is recorded while its claim is verified, and noted as *pending*. Whether the kernel accepted the claim is
-seen in the state of the next command that needs the instance: the slot of the exit is newer than the claim. Only then
-the work is integrated. So a crash at any moment loses nothing and integrates nothing twice.
+While Treadle verifies a claim, it records the lane's work as a commit and notes that commit as *pending*. The state of
+a later command shows whether the kernel accepted the claim: then the instance has a slot for the exit, written after
+the claim, and Treadle integrates the work. Without such a slot it drops the note. So a crash at any moment loses
+nothing and integrates nothing twice.
 """
 
 import asyncio
@@ -47,7 +48,7 @@ class Head(msgspec.Struct, frozen=True):
         return self.drift or self.commit
 
     @property
-    def footing(self) -> str:
+    def parent_of_next_work(self) -> str:
         """The parent commit of the next agent's work."""
         return self.onto or self.commit
 
@@ -83,7 +84,7 @@ class Integration:
         return RefNames(run, self.prefix)
 
     async def begin(self, run: str, at: int = 0) -> Trunk:
-        """Record the user's branch and commit at the start of a run; return the record if there is one."""
+        """Record the user's branch and commit at the start of a run; if there is a record already, return that."""
         if run in self._trunks:
             return self._trunks[run]
         names = self.names(run)
@@ -98,7 +99,7 @@ class Integration:
         branch = read_trailer(await self.repository.message(noted), _TRUNK)
         self._trunks[run] = Trunk(branch, (await self.repository.parents(noted))[0])
         await self.refs.know(*names.spaces)
-        if any(map(names.moved, await self.refs.below(names.older))):
+        if any(map(names.name_after_move, await self.refs.below(names.older))):
             self._older.add(run)
         return self._trunks[run]
 
@@ -150,17 +151,17 @@ class Integration:
                 onto = (await self.repository.parents(drift))[0] if drift else ""
                 head = Head(commit, base or commit, drift, onto)
             else:
-                # Seen for the first time: it starts at its parent's head, or where the run started.
+                # A new instance starts at its parent's head, and the root at the commit where the run started.
                 parent = get_instance(state, inst).parent
                 if parent:
                     start = (await self.head(state, parent)).commit
                 else:
                     start = (await self.begin(state.run, state.started)).commit
                 head = await self.move(state.run, inst, start, start, "")
-            return await self._settle(state, inst, current, head, pending) if pending else head
+            return await self._integrate_pending(state, inst, current, head, pending) if pending else head
 
-    async def _settle(self, state: State, inst: str, current: str, head: Head, pending: str) -> Head:
-        """Fold in pending work if the kernel has accepted it, and drop it if the kernel has refused it."""
+    async def _integrate_pending(self, state: State, inst: str, current: str, head: Head, pending: str) -> Head:
+        """Integrate pending work if the kernel has accepted its claim; drop the note if the kernel has refused it."""
         names = self.names(state.run)
         note = await self.repository.message(pending)
         work = (await self.repository.parents(pending))[0]
@@ -177,7 +178,10 @@ class Integration:
         return integrated
 
     async def _integrate(self, run: str, inst: str, head: Head, work: str) -> Head:
-        """Fold accepted work into the branch; children may have been merged since the work began."""
+        """Bring accepted work into the instance's branch; children may have been merged into it since the work began.
+
+        If the two conflict, the result is a drift.
+        """
         repository = self.repository
         below = (await repository.parents(work))[0]
         if head.drift and below == head.onto:

@@ -169,7 +169,7 @@ class Lanes(Workspace):
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._bystanders = Bystanders(integration.repository, integration.refs, integration.prefix)
         self._handed: dict[tuple[str, str], tuple[SlotLease, Seen]] = {}
-        """What this process has handed out, and what stood around then; the notes beside the slots may be forged."""
+        """The leases that this process handed out, with a snapshot of the surroundings; the files may be forged."""
 
     def makes(self, globs: Iterable[str]) -> None:
         """Ignore changes to these files of the user's tree, because runs write them."""
@@ -190,7 +190,7 @@ class Lanes(Workspace):
                 act=job.id,
                 step=job.step,
                 base=head.start,
-                onto=head.footing,
+                onto=head.parent_of_next_work,
                 hidden=rules.hidden,
                 alone=rules.alone,
             )
@@ -240,8 +240,8 @@ class Lanes(Workspace):
         """Save the work in the lanes of a finished run, and free them."""
         await self._give_back(lambda lease: lease.run == run)
 
-    async def leave(self, run: str, inst: str) -> None:
-        """Save and free the lanes of an instance that may be done."""
+    async def free_lanes(self, run: str, inst: str) -> None:
+        """Save the work in the lanes of a merged instance, and free them; a later step opens new ones."""
         await self._give_back(lambda lease: (lease.run, lease.inst) == (run, inst))
 
     async def _give_back(self, is_wanted: Callable[[SlotLease], bool]) -> None:
@@ -269,7 +269,7 @@ class Lanes(Workspace):
             recorded = await self._recorder.commit(taken, act, lease.base, lease.onto, at, message)
         names = self.integration.names(run)
         # Put back the refs that the agent moved, before this checkpoint adds one of ours.
-        moved = await self.integration.refs.moved(*names.spaces)
+        moved = await self.integration.refs.restore_moved(*names.spaces)
         await self.integration.refs.put(names.of_activity(act, "recorded"), recorded.commit)
         around = describe_changes(handed[1], await self._bystanders.look()) if handed else ()
         return msgspec.structs.replace(recorded, moved=tuple(moved), around=around)

@@ -35,7 +35,7 @@ from treadle.kernel.state import State
 from treadle.ports import Payloads
 from treadle.protocol.items import Json
 
-# The verification that a merge or a rebase has to pass; this room does not know the checks.
+# The verification that a merge or a rebase has to pass; `evidence.merge_verifier` implements it.
 
 
 class TrialResult(msgspec.Struct, frozen=True):
@@ -161,9 +161,11 @@ class Merging:
 
             # A squash loses ancestry, so without this move the same work could be merged twice.
             await integration.move(state.run, inst, done.commit, done.commit)
-            await self._lanes.leave(state.run, inst)
+            await self._lanes.free_lanes(state.run, inst)
             return done
-        raise PortError(f"the branch that {inst} is merged into does not hold still", retryable=True, code="git.moved")
+        raise PortError(
+            f"the parent's branch of {inst} has moved {_TRIES} times during the merge", retryable=True, code="git.moved"
+        )
 
     async def _find_earlier(self, run: str, act: str, parent: str) -> MergeResult | None:
         """Return the merge that an earlier attempt of the activity verified, if it is published or still can be."""
@@ -283,7 +285,7 @@ async def fold_children(lanes: Lanes, state: State, inst: str, groups: tuple[str
     await integration.move(state.run, inst, commit, start.base, start.commit)
     for child in children:
         await integration.move(state.run, child.id, commit, commit)
-        await lanes.leave(state.run, child.id)
+        await lanes.free_lanes(state.run, child.id)
     changes = await Trees(repository).changes(start.base, commit)
     return FoldResult(commit, tuple(change.path for change in changes))
 
@@ -318,14 +320,14 @@ async def rebase_instance(
     if head.base == onto:
         return RebaseResult(onto)
 
-    if moved := await replay_commits(repository, head, onto):
+    if rebased := await replay_commits(repository, head, onto):
         # Git found no conflict, but the tests decide: the parent may have changed what this work relies on.
-        tried = await verifier.same_colour(head.commit, moved) if verifier else TrialResult(ok=True)
+        tried = await verifier.same_colour(head.commit, rebased) if verifier else TrialResult(ok=True)
         if tried.ok:
-            await integration.move(run, inst, moved, onto, head.commit)
+            await integration.move(run, inst, rebased, onto, head.commit)
             return RebaseResult(onto)
         changed = tried.failing or (tried.details or "the tests could not be compared",)
-        tree = await repository.tree(moved)
+        tree = await repository.tree(rebased)
         await integration.set_drift(run, inst, tree, onto, Drift(tests=changed), head.commit)
         return RebaseResult(onto, changed_tests=changed)
 

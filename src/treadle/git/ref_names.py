@@ -114,7 +114,7 @@ class RefNames:
         """The prefix of the refs of the root's activities."""
         return f"{self._own}/act/root="
 
-    def moved(self, old: str) -> str:
+    def name_after_move(self, old: str) -> str:
         """Return the new name of a branch of an older version; empty if no older version used such a name."""
         inst, _, name = old.removeprefix(self.older).partition("/")
         is_one = old.startswith(self.older) and name and "/" not in name

@@ -112,7 +112,7 @@ class Refs:
         async with self._lock:
             self._written = await self.below(*spaces) | self._written
 
-    async def moved(self, *spaces: str) -> list[str]:
+    async def restore_moved(self, *spaces: str) -> list[str]:
         """Restore the refs of ours that other programs moved, and return their names."""
         async with self._lock:
             ours = {ref: value for ref, value in self._written.items() if ref.startswith(spaces)}
@@ -181,8 +181,8 @@ _LINE: Final = "Treadle-Ref: "
 async def refs_of_run(repository: Repository, refs: Refs, names: RefNames) -> dict[str, str]:
     """Return every ref of a run under its current name, including packed refs and those named by an older version."""
     found = await refs.below(*names.spaces, names.older)
-    known = {new: value for old, value in found.items() if (new := names.moved(old))}
-    live = {ref: value for ref, value in found.items() if ref != names.packed and not names.moved(ref)}
+    known = {new: value for old, value in found.items() if (new := names.name_after_move(old))}
+    live = {ref: value for ref, value in found.items() if ref != names.packed and not names.name_after_move(ref)}
     return await _unpacked(repository, found.get(names.packed, "")) | known | live
 
 
@@ -224,13 +224,13 @@ async def move_older_refs(
     own.
     """
     there = await refs.below(names.older, names.spaces[1])
-    if not any(names.moved(ref) for ref in there):
+    if not any(names.name_after_move(ref) for ref in there):
         return []
     checked_out = await refs.checked_out()
     values: dict[str, str] = {}
     expected: dict[str, str] = {}
     for old, value in there.items():
-        new = names.moved(old)
+        new = names.name_after_move(old)
         inst, _, name = old.removeprefix(names.older).partition("/")
         # An older version recorded the base of each instance before it made a branch.
         is_ours = f"{names.spaces[1]}inst/{inst}/base" in there and (name == "int" or name in lanes)
@@ -250,7 +250,7 @@ async def move_older_refs(
         await refs.put_all(values, expected)
     except PortError:
         # Another process may have moved them between our look and our move; only refs that are left are a failure.
-        if any(names.moved(ref) in values for ref in await refs.below(names.older) if ref not in checked_out):
+        if any(names.name_after_move(ref) in values for ref in await refs.below(names.older) if ref not in checked_out):
             raise
     return moved
 

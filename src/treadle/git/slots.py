@@ -275,7 +275,7 @@ class SlotLeases:
                 stamp, known = _stamp(entry.stat(follow_symlinks=False)), self._read.get(entry.name)
                 read[entry.name] = known if known and known[0] == stamp else (stamp, _read_note(Path(entry.path)))
         self._read = read
-        return [held for _, held in read.values()]
+        return [leased for _, leased in read.values()]
 
     def find(self, run: str, act: str) -> tuple[WorkSlot, SlotLease] | None:
         """Return the slot that is leased to an activity."""
@@ -307,12 +307,12 @@ class SlotLeases:
 
     def _find(self, is_wanted: Callable[[SlotLease], bool]) -> tuple[WorkSlot, SlotLease] | None:
         """Return the slot with a matching lease: a cached one if its file is unchanged, else any."""
-        for name, (stamp, held) in list(self._read.items()):
-            if is_wanted(held[1]):
+        for name, (stamp, leased) in list(self._read.items()):
+            if is_wanted(leased[1]):
                 with suppress(OSError):
                     if _stamp((self._folder / name).lstat()) == stamp:
-                        return held
-        return next((held for held in self.all() if is_wanted(held[1])), None)
+                        return leased
+        return next((leased for leased in self.all() if is_wanted(leased[1])), None)
 
     def write(self, slot: WorkSlot, lease: SlotLease) -> None:
         """Write the lease of a slot."""

@@ -28,8 +28,8 @@ from treadle.kernel.state import Activity, Ask, Frame, Instance, Outage, Slot
 from treadle.kernel.turn import Turn
 from treadle.protocol.model import system_keys, tag_of
 
-# Limits on a run's cost, tokens and time (R19). Beyond one of them a person is asked, and nothing starts while the
-# question is open.
+# Limits on a run's cost, tokens and time (R19). Beyond one of them the kernel asks a person, and starts nothing while
+# the question is open.
 
 
 def add_usage(t: Turn, usage: Usage) -> None:
@@ -99,8 +99,8 @@ def checked(t: Turn, e: Checked) -> bool:
         seen = (*inst.failures.get(act.command.step, ("", 0))[0].splitlines(), e.fingerprint)
         inst.failures[act.command.step] = ("\n".join(seen), seen.count(e.fingerprint))
 
-    # A check counts as passed only if the world says so and does not say the opposite as well; one without a result
-    # has failed. Skipped checks refuse the claim too, but the row is chosen by those that really ran.
+    # A check has passed if it has a good result and no bad one; a check without a result has failed. A skipped check
+    # refuses the claim too, but never chooses the row `!gate.<check>`.
     denied = {result.check for result in e.results if not result.ok}
     passed = {result.check for result in e.results if result.ok} - denied
     failed = [check.name for check in act.checks if not check.advisory and check.name not in passed]
@@ -109,11 +109,11 @@ def checked(t: Turn, e: Checked) -> bool:
 
     if act.claim is None:
         # A check step has no claim; it leaves by `Passed` or `Failed`.
-        key = _refined(t, act, "Failed", refusing) if failed else "Passed"
+        key = _key_of_failed_check(t, act, "Failed", refusing) if failed else "Passed"
         _accept(t, act, Envelope(key, payload_ref=e.payload_ref))
     elif failed:
         reports = {result.check: result.report_ref for result in e.results}
-        fail(t, act, _refined(t, act, "!gate", refusing), e.payload_ref or reports.get(failed[0], ""))
+        fail(t, act, _key_of_failed_check(t, act, "!gate", refusing), e.payload_ref or reports.get(failed[0], ""))
     else:
         fields = {**act.claim.fields, **e.derived}
         ref = e.payload_ref or act.claim.payload_ref
@@ -121,34 +121,33 @@ def checked(t: Turn, e: Checked) -> bool:
     return True
 
 
-def _refined(t: Turn, act: Activity, tag: str, failed: list[str]) -> str:
-    """`!gate.<check>` for the first failed check that has a row of its own."""
+def _key_of_failed_check(t: Turn, act: Activity, tag: str, failed: list[str]) -> str:
+    """Return `<tag>.<check>`, such as `!gate.red`, for the first failed check with a row of its own; else the tag."""
     graph = t.protocol.graphs[act.command.graph]
     routes = graph.steps[act.command.step].routes
     return next((key for name in failed if (key := f"{tag}.{name}") in routes or key in graph.system), tag)
 
 
 def _accept(t: Turn, act: Activity, envelope: Envelope) -> None:
+    """Accept an exit: end its activity, and record and route the exit."""
     inst, frame = _position(t, act)
     slot = Slot(envelope.payload_ref, envelope.fields, t.seq)
-    # The row is chosen before anything is recorded: a spawn beyond the limits turns the exit into `!gate`, and a
-    # refused exit must leave no slot behind.
+    # Choose the row before recording anything: a spawn beyond the limits turns the exit into `!gate`, and a refused
+    # exit must have no slot.
     route = choose(t, inst, frame, envelope.key, slot)
     if refused := spawn_refusal(t, inst, route, slot):
         fail(t, act, "!gate", f"text:{refused}")
         return
     t.end_activity(act)
     frame.status, frame.id = "queued", ""
-    # A person's note has been read once work that saw it is accepted. A note that came meanwhile is another one.
+    # Accepted work that saw a person's note has served it; a note that came meanwhile stays.
     if act.command.inputs.get("human_note") == (frame.note_ref,) and route.to != frame.step:
         frame.note_ref = ""
     follow(t, inst, frame, envelope.key, slot, route)
 
 
 def fail(t: Turn, act: Activity, key: str, ref: str) -> None:
-    """Leave by a system exit; `!crash` replaces an exit that this kind of step does not have, as that is a fault of
-    ours.
-    """
+    """Leave by a system exit; `!crash` replaces one that this kind of step cannot have, as that is a bug in Treadle."""
     inst, frame = _position(t, act)
     if tag_of(key) not in system_keys(t.step(inst, frame)):
         key = "!crash"
@@ -163,7 +162,7 @@ def _position(t: Turn, act: Activity) -> tuple[Instance, Frame]:
 
 
 def failed(t: Turn, e: Failed) -> bool:
-    """R17: an activity that its runner lost is issued again a few times; other failures are system exits."""
+    """R17: issue an activity again that its runner lost, a few times; other failures are system exits."""
     act = t.activity(e.act, "running", "verifying")
     if act is None:
         return False
@@ -179,7 +178,7 @@ def failed(t: Turn, e: Failed) -> bool:
 
 
 def open_job(act: Activity) -> ActivityCommand:
-    """The command that an activity is waiting for."""
+    """Return the open command of an activity: its own, or the checks of its claim."""
     job = act.command
     if act.phase == "running" or act.claim is None:
         return job
@@ -257,7 +256,7 @@ DEADLINE: Final = "the deadline has passed"
 
 
 def timer_fired(t: Turn, e: TimerFired) -> bool:
-    """R16: a deadline, a reminder, a default answer, the end of a grace period, or the run's time."""
+    """R16: apply a deadline, a reminder, a default answer, the end of a grace period, or the run's time limit."""
     if e.timer not in t.timers:
         return False
     t.timers = t.timers.delete(e.timer)
@@ -284,6 +283,7 @@ def timer_fired(t: Turn, e: TimerFired) -> bool:
 
 
 def idle(t: Turn, e: Idle) -> bool:
+    """R16: remind a silent agent, as often as its step allows."""
     act = t.activity(e.act, "running")
     if act is None:
         return False

@@ -18,7 +18,7 @@ OUTAGE = "run!outage"
 """The timer or the question that ends an outage."""
 
 PERSONS_TIME = 10 * 365 * 86_400
-"""Seconds that a person who works as an agent has: in effect, people have no deadline."""
+"""The timeout, in seconds, of a person who works as an agent: in effect, people have no deadline."""
 
 
 def is_out(at: Turn | State) -> bool:
@@ -42,7 +42,7 @@ def is_paused(at: Turn | State, inst: Instance) -> bool:
 def advance(t: Turn, inst: Instance) -> None:
     """Move an instance until it runs something, waits, or ends."""
     while inst.live and not t.outcome:
-        if _settle_waiting(t, inst):
+        if _route_waiting(t, inst):
             continue
         if inst.frames[-1].status == "active":
             act = t.acts.get(inst.frames[-1].id)
@@ -74,8 +74,8 @@ def _issue_again(t: Turn, act: Activity) -> None:
     t.commands.append(job)
 
 
-def _settle_waiting(t: Turn, inst: Instance) -> bool:
-    """Route the answers and completed maps of all frames, interrupted or not."""
+def _route_waiting(t: Turn, inst: Instance) -> bool:
+    """Route the first answer or completed map of any frame, interrupted or not; return False if there is none."""
     for frame in inst.frames:
         if frame.reply:
             key, slot = frame.reply, frame.reply_slot
@@ -103,6 +103,7 @@ def _bring_forward(inst: Instance) -> None:
 
 
 def _interrupt_with(t: Turn, inst: Instance, signal: Message) -> None:
+    """Put a frame that handles a signal on top of the other frames."""
     t.dequeue(inst)
     step = t.graph(inst).handlers[signal.name].step
     frame = Frame(step, signal=signal.name, signals=take_signal(t, inst, signal))
@@ -125,7 +126,7 @@ def _start(t: Turn, inst: Instance, frame: Frame) -> bool:
         return False
     else:
         _begin(t, inst, frame, step, pools)
-    # A `go` opens one start of the step, not the next one as well.
+    # A `go` permits one start of the step, not the next one too.
     if frame.step in inst.released:
         inst.released.remove(frame.step)
     return True
@@ -140,7 +141,7 @@ def _pools(inst: Instance, step: Step) -> tuple[str, ...]:
 def _is_admitted(t: Turn, inst: Instance, pools: tuple[str, ...]) -> bool:
     """Whether all pools have room for the instance; if not, it joins the queue of the first full one.
 
-    A newcomer joins the end of an existing queue even if there is room at the moment, so that it overtakes nobody.
+    A newcomer joins the end of an existing queue even if there is room at the moment, so that it overtakes no other.
     """
     for name in pools:
         pool = t.pools.get(name) or Pool()
@@ -199,7 +200,7 @@ def _begin(t: Turn, inst: Instance, frame: Frame, step: Step, pools: tuple[str, 
 
 
 def _thread(t: Turn, inst: Instance, frame: Frame, step: Step) -> tuple[str, bool]:
-    """The conversation to go on with: its own after the first time, else the one its step names."""
+    """Return the session to continue, if any, and whether to fork it: the step's own, else that of its `thread`."""
     thread = step.thread
     own = inst.threads.get(frame.step, "")
     if thread.kind == "new":
@@ -252,7 +253,7 @@ def inputs_of(t: Turn, inst: Instance, frame: Frame, step: Step) -> Inputs:
 
 
 def _refs(t: Turn, inst: Instance, frame: Frame, need: Need) -> tuple[str, ...]:
-    """The payloads behind a need. An optional one counts only if written since the reading step was last left."""
+    """Return the payloads of a need; an optional one only if it was written since the reading step was last left."""
     owner = t.inst(inst.parent) if need.up else inst
     if owner is None:
         return ()

@@ -27,7 +27,7 @@ class Job(Request, frozen=True, kw_only=True):
     inputs: Inputs = {}
     due: int = 0
     retry: int = 0
-    """How often the same activity was lost by its runner, or by an outage, and is issued again."""
+    """How often the kernel has issued the activity again, because its runner lost it or an outage suspended it."""
 
 
 class RunAgent(Job, frozen=True, kw_only=True):
@@ -78,7 +78,7 @@ class SetTimer(Request, frozen=True, kw_only=True):
 
 
 class CancelTimer(Request, frozen=True, kw_only=True):
-    """The timer is no longer of interest."""
+    """Drop a timer."""
 
 
 class Nudge(Request, frozen=True, kw_only=True):

@@ -65,7 +65,7 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
 
 
 class RunStarted(Fact, frozen=True, kw_only=True):
-    """A run begins: which protocol, under which kernel semantics, with which input."""
+    """A run begins, with a protocol, a version of the kernel's rules, and an input."""
 
     run: str
     protocol: str
@@ -81,7 +81,7 @@ class SessionStarted(Fact, frozen=True, kw_only=True):
     act: str
     session: str
     is_new: bool = False
-    """It began anew although another one was to be continued: this kind of agent cannot do that."""
+    """Whether the session is new although it should continue another one: this agent cannot do that."""
 
 
 class Exited(Fact, frozen=True, kw_only=True):
@@ -156,7 +156,7 @@ class Replied(Fact, frozen=True, kw_only=True):
 
 
 class Signalled(Fact, frozen=True, kw_only=True):
-    """From outside, for an instance: `go`, `pause`, `resume`, `abort`, `note`, `level`, or a signal it handles."""
+    """A person or a program sends an instance `go`, `pause`, `resume`, `abort`, `note`, `level`, or a signal."""
 
     inst: str
     name: str
@@ -172,17 +172,17 @@ class Upgraded(Fact, frozen=True, kw_only=True):
 
     protocol: str
     steps: dict[str, str] = {}
-    """Where steps went: `graph.old` → `new`."""
+    """Renamed or replaced steps: `graph.old` → `new`."""
 
 
 class Reopened(Fact, frozen=True, kw_only=True):
-    """A run that has ended well goes on at its last merge, because the branch it was for has moved."""
+    """A run that has ended well goes on at its last merge, because its target branch has moved."""
 
     actor: str = ""
 
 
 class Vouched(Fact, frozen=True, kw_only=True):
-    """A person lets the result of a run that has ended pass, though criteria are not verified."""
+    """A person vouches for the result of an ended run, although some criteria are not verified."""
 
     actor: str = ""
     note_ref: str = ""

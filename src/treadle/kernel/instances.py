@@ -1,6 +1,6 @@
-"""Instances: how they begin and end (R10), and how one has children, spawned by keyed reconcile or mapped over items.
+"""Instances: their start and their end (R10), and their children, spawned by keyed reconcile or mapped over items.
 
-An instance that ends leaves no orphans and nothing running, and its parent gets the word.
+When an instance ends, the kernel first ends its children and its running work, and then notifies its parent.
 """
 
 import itertools
@@ -20,7 +20,7 @@ ROOT = "root"
 
 
 def create_instance(t: Turn, graph: str, item: Item, parent: Instance | None = None, group: str = "") -> Instance:
-    """A new instance at the start of its graph."""
+    """Create an instance at the start of its graph."""
     t.created += 1
     inst = Instance(
         id=_fresh(f"{parent.id}/{part_of_id(item.key)}", t.inst) if parent else ROOT,
@@ -41,12 +41,12 @@ def create_instance(t: Turn, graph: str, item: Item, parent: Instance | None = N
 
 
 def part_of_id(key: str) -> str:
-    """An item's key as it stands in the id of the instance that works on it."""
+    """Return an item's key in the form that it has in the id of the item's instance."""
     return "".join(c if c.isalnum() or c in "._~-" else "-" for c in key) or "-"
 
 
 def _fresh(name: str, is_taken: Callable[[str], object]) -> str:
-    """The name, or the first of `name~2`, `name~3`, … that is not taken."""
+    """Return the name, or the first of `name~2`, `name~3`, … that is not taken."""
     names = itertools.chain([name], (f"{name}~{count}" for count in itertools.count(2)))
     return next(one for one in names if not is_taken(one))
 
@@ -65,7 +65,7 @@ def finish_instance(t: Turn, inst: Instance, outcome: str, result: Slot | None =
     inst.result = result or Slot(seq=t.seq)
     t.live -= 1
     if inst.parent:
-        _tell_parent(t, inst)
+        _notify_parent(t, inst)
     else:
         t.outcome = outcome
         for timer in sorted(t.timers):
@@ -75,7 +75,7 @@ def finish_instance(t: Turn, inst: Instance, outcome: str, result: Slot | None =
         t.commands.append(Done(id=t.state.run or inst.id, outcome=outcome))
 
 
-def _tell_parent(t: Turn, child: Instance) -> None:
+def _notify_parent(t: Turn, child: Instance) -> None:
     parent = t.edit(child.parent)
     group = parent.groups.get(child.group)
     if group is None or group.members.get(child.key) != child.id:
@@ -108,7 +108,7 @@ def last_merge(protocol: Protocol, state: State) -> tuple[str, str]:
 
 
 def reopen(t: Turn, step: str, signal: str) -> None:
-    """Put the root of an ended run before its last merge again, with the news that its base has moved."""
+    """Put the root of an ended run before its last merge again, and signal to it that its base has moved."""
     root = t.edit(ROOT)
     root.outcome, root.result = "", Slot()
     root.frames = [Frame(step)]
@@ -141,7 +141,7 @@ def arrive(t: Turn, inst: Instance, by: int) -> None:
 
 
 def live_children(t: Turn, inst: Instance, group: str = "") -> list[Instance]:
-    """The live children of an instance (of one group), in order of creation."""
+    """Return the live children of an instance (of one group), in order of creation."""
     names = [group] if group else sorted(inst.groups)
     ids = {id_ for name in names if (found := inst.groups.get(name)) for id_ in found.members.values()}
     members = [child for id_ in ids if (child := t.inst(id_)) is not None and child.live]
@@ -156,14 +156,14 @@ def is_good(t: Turn, parent: Instance, child: Instance) -> bool:
 
 
 def items_of(value: Routed) -> tuple[Item, ...] | None:
-    """The items of a routed list, or None if the field is absent."""
+    """Return the items of a routed list; None if the field is absent."""
     if not isinstance(value, tuple):
         return None
     return tuple(item for item in value if isinstance(item, Item))
 
 
 def spawn_refusal(t: Turn, inst: Instance, route: Route, slot: Slot) -> str:
-    """Why a row may not spawn its children (R19), in words the planner can act on; empty if it may."""
+    """Return why a row may not spawn its children (R19), in words the planner can act on; empty if it may."""
     limits = t.protocol.limits
     for action in route.do:
         count = len(items_of(slot.fields.get(action.over)) or ()) if isinstance(action, Spawn) else 0
@@ -193,7 +193,7 @@ def reconcile(t: Turn, inst: Instance, spawn: Spawn, value: Routed) -> None:
         if child is not None and sound and (wanted is None or key in wanted):
             keep[key] = child.id
         elif child is not None and child.live:
-            # The group is emptied first, so that the end of the child is no news to its parent.
+            # Empty the group first, so that the parent gets no signal about the end of this child.
             inst.groups[spawn.group] = Group()
             finish_instance(t, t.edit(child.id), ABORTED)
     for key, item in (wanted or {}).items():
@@ -218,8 +218,8 @@ def begin_map(t: Turn, inst: Instance, frame: Frame, step: Step) -> bool:
     items = _distinct(_map_items(inst, frame.step, step))
     done: dict[str, str] = {}
     if step.keep_done or frame.anew:
-        # Items of an earlier visit that ended well and have not changed since need not be done again. When one item is
-        # redone on a person's word, the others must also be younger than all that the map reads.
+        # Keep the items of an earlier visit that ended well and have not changed since. When a person redoes one item,
+        # a kept item must also be newer than every input of the map.
         needed = [slot.seq for need in step.needs if (slot := inst.slots.get(need.slot))]
         since = 0 if step.keep_done else max(needed, default=0)
         before = inst.groups.get(frame.step, Group()).members
@@ -240,7 +240,7 @@ def begin_map(t: Turn, inst: Instance, frame: Frame, step: Step) -> bool:
 
 
 def map_keys(inst: Instance, name: str, step: Step) -> tuple[str, ...]:
-    """The keys of the items that a map would go over now."""
+    """Return the keys of the items that a map would go over now."""
     return tuple(item.key for item in _distinct(_map_items(inst, name, step)))
 
 
@@ -260,7 +260,7 @@ def _window(inst: Instance, step: Step) -> int:
 
 
 def _distinct(items: tuple[Item, ...]) -> tuple[Item, ...]:
-    """The items with keys that differ: `a`, `a~2`, …"""
+    """Return the items with distinct keys: `a`, `a~2`, …"""
     found: dict[str, Item] = {}
     for item in items:
         key = _fresh(item.key, found.get)
@@ -290,12 +290,12 @@ def progress_map(t: Turn, inst: Instance, frame: Frame, step: Step) -> str:
         )
     if group.live:
         return ""
-    # Nothing runs: what is still pending was stopped, or waits for items that failed or do not exist.
+    # Nothing runs. Pending items were stopped, or wait for items that failed or do not exist.
     return "SomeFailed" if group.bad or group.pending else "AllOk"
 
 
 def _ready(t: Turn, inst: Instance, group: Group, step: Step) -> tuple[Item, ...]:
-    """The next chunk once the last one has ended; with `after`, the items whose predecessors ended well."""
+    """Return the next chunk once the last one has ended; with `after`, the items whose predecessors ended well."""
     if not step.after:
         return () if group.live else group.pending[: group.window]
     found = []

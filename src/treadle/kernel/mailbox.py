@@ -1,4 +1,4 @@
-"""Signals: delivery, the choice of the next one to serve, and the way of an answer back to its asker (R12, R14)."""
+"""Signals: their delivery, the choice of the next one to serve, and the delivery of answers (R12, R14)."""
 
 import msgspec
 
@@ -53,7 +53,7 @@ def preempt(t: Turn, inst: Instance, signal: str) -> None:
 def _unite(t: Turn, inst: Instance, message: Message) -> None:
     """Merge a signal into a waiting one of the same name, from the same sender or from one that has ended since.
 
-    Questions stay apart, as each gets an answer of its own; so does news of children, as each is about its sender.
+    Questions are never merged, as each gets its own answer; nor are signals about different children.
     """
     for place, waiting in enumerate(inst.mailbox):
         if waiting.name != message.name or waiting.ask or message.ask:
@@ -83,15 +83,15 @@ def next_signal(t: Turn, inst: Instance) -> Message | None:
     prio = handlers[best.name].prio
     top = inst.frames[-1]
     if top.signal:
-        at_hand = handlers[top.signal].prio
-        return best if prio < at_hand or (prio == at_hand and top.status == "waiting") else None
+        current = handlers[top.signal].prio
+        return best if prio < current or (prio == current and top.status == "waiting") else None
     if top.status != "queued" or is_waiting(t, inst):
         return best
     return best if prio <= t.step(inst, top).prio else None
 
 
 def _drop_abandoned(t: Turn, inst: Instance) -> None:
-    """Drop pointless signals: a question that its asker has abandoned, news of a child since replaced."""
+    """Drop pointless signals: a question that its asker has abandoned, or the end of a child that was replaced."""
     for message in list(inst.mailbox):
         abandoned = bool(message.ask) and message.ask not in t.asks
         if not message.ask and message.name.startswith("child:"):

@@ -16,7 +16,7 @@ from treadle.protocol.model import ABORTED, Graph, Need
 
 
 def why_refused(graph: Graph, inst: Instance, step: str, item: str = "") -> str:
-    """Why a person cannot send an instance to a step, or to an item of it, now; empty if nothing is against it."""
+    """Return why a person cannot send an instance to a step, or to an item of it, now; empty if that is allowed."""
     main = inst.frames[0]
     if step not in graph.commanded or main.status == "active" or len(inst.frames) > 1:
         return f"cannot go to {step} from {main.step} now"
@@ -49,7 +49,7 @@ def newer_source(graph: Graph, inst: Instance, slot: str, seen: frozenset[str] =
 
 
 def _is_own(need: Need) -> bool:
-    """Whether it must be there, and is the instance's own."""
+    """Whether a need is required, and names a slot of the instance itself."""
     return bool(need.step) and not (need.optional or need.every or need.up)
 
 
@@ -92,7 +92,7 @@ def _go_on_or_abort(t: Turn, ask: str, choice: str) -> None:
 
 
 def signalled(t: Turn, e: Signalled) -> bool:
-    """R18 and signals from outside."""
+    """Apply a command of a person (R18), or deliver a signal from outside."""
     inst = t.inst(e.inst)
     if inst is None or not inst.live:
         return False
@@ -124,7 +124,7 @@ def signalled(t: Turn, e: Signalled) -> bool:
 
 
 def _go(t: Turn, inst: Instance, step: str, item: str) -> None:
-    """Release a held step, or (for a command of the graph) send a waiting main frame to another step."""
+    """Release a step that waits for this `go`, or send a waiting main frame to another step that people may command."""
     graph = t.graph(inst)
     step = graph.led.get(step, (step,))[0]
     here = [frame for frame in inst.frames if frame.step == step]

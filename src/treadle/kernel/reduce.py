@@ -18,11 +18,11 @@ Between two activities an instance is at a **safe point**. There, and only there
 comes before the current work gets a **handler frame** on top of the main one, which resumes exactly where it was when
 the handler ends, or is redirected (`mailbox`, `advance`). While a handler waits for an answer, others of its class are
 served on top of it, each handler once, and the first handler with an answer goes on first. A step with an unsatisfied
-wait is *held*: no session exists, signals are still served.
+`wait` has not started: no session exists, and signals are still served.
 
 After every event the reducer **settles**: it advances the instances that the event touched, in order of creation, then
-hands freed pools to the instances in their queues, until nothing moves. It does not visit untouched instances, so an
-event costs the same in a run of ten and in a run of five thousand.
+hands freed pools to the instances in their queues, until no instance can go on. It does not visit untouched instances,
+so an event costs the same in a run of ten and in a run of five thousand.
 
 Why this cannot deadlock: an instance waits only for an activity (which has a deadline), a person, a pool (occupied only
 by running activities, which acquire all their pools at once), the barrier of its chunk (which the checker proves to be
@@ -97,7 +97,7 @@ def outstanding(state: State) -> tuple[Command, ...]:
 
 
 def settle(t: Turn) -> None:
-    """R11: advance the touched instances, then hand on freed pools, until nothing moves."""
+    """R11: advance the touched instances, then hand on freed pools, until no instance can go on."""
     while not t.outcome:
         inst = t.take_work()
         if inst is not None:
@@ -131,16 +131,18 @@ def _run_started(t: Turn, e: RunStarted) -> bool:
 def _upgraded(t: Turn, e: Upgraded) -> bool:
     """R20: switch to the protocol of this call; refuse if a live frame does not fit into it."""
     places = [(inst, frame) for inst in t.everyone() for frame in inst.frames]
-    moved = {(inst.graph, frame.step): e.steps.get(f"{inst.graph}.{frame.step}", frame.step) for inst, frame in places}
+    renamed = {
+        (inst.graph, frame.step): e.steps.get(f"{inst.graph}.{frame.step}", frame.step) for inst, frame in places
+    }
     for inst, frame in places:
-        if refused := _misfit(t.protocol, inst, frame, moved[inst.graph, frame.step]):
+        if refused := _misfit(t.protocol, inst, frame, renamed[inst.graph, frame.step]):
             t.notify(inst.id, "refused", refused)
             return True
     t.state = msgspec.structs.replace(t.state, protocol=e.protocol)
     for id_ in {inst.id: None for inst, _ in places}:
         draft = t.edit(id_)
         for frame in draft.frames:
-            frame.step = moved[draft.graph, frame.step]
+            frame.step = renamed[draft.graph, frame.step]
     return True
 
 
@@ -153,12 +155,12 @@ def _reopened(t: Turn, _e: Reopened) -> bool:
 
 
 def _vouched(t: Turn, _e: Vouched) -> bool:
-    """Record that a person vouches for the result; it moves nothing, and only an ended run has a result."""
+    """Record that a person vouches for the result; only an ended run has one, and no instance advances."""
     return bool(t.state.outcome)
 
 
 def _misfit(protocol: Protocol, inst: Instance, frame: Frame, step: str) -> str:
-    """Why a frame cannot stand at a step of the new protocol; empty if it can."""
+    """Return why a frame cannot stand at a step of the new protocol; empty if it can."""
     graph = protocol.graphs.get(inst.graph)
     if graph is None or step not in graph.steps:
         return f"the new protocol has no step {inst.graph}.{step}"

@@ -21,7 +21,7 @@ Row = tuple[bytes, bytes]
 
 
 def encode_event(event: Event) -> bytes:
-    """An event as it is stored: canonical JSON with its type."""
+    """Encode an event for the log: canonical JSON with its type."""
     return msgspec.json.encode(event, order="deterministic")
 
 
@@ -30,7 +30,7 @@ def decode_event(data: bytes) -> Event:
 
 
 def link(previous: bytes, body: bytes) -> bytes:
-    """The hash of a log that goes on with this event."""
+    """Return the hash of a log after this event, from its hash before the event."""
     return hashlib.sha256(previous + body).digest()
 
 

@@ -34,12 +34,15 @@ REPORTS = ("!gate", "!invalid", "!timeout", "!crash", "!blocked", "!store")
 
 
 def leave(t: Turn, inst: Instance, frame: Frame, key: str, slot: Slot, spent: str = "") -> None:
-    """Route an accepted exit (or a system exit) of the step a frame stands at; `spent` is the one it stands for."""
+    """Route an accepted exit, or a system exit, of the step that a frame stands at.
+
+    `spent` is the exit that used up the step's attempts, if `key` replaces it.
+    """
     follow(t, inst, frame, key, slot, choose(t, inst, frame, key, slot), spent)
 
 
 def follow(t: Turn, inst: Instance, frame: Frame, key: str, slot: Slot, route: Route, spent: str = "") -> None:
-    """Leave a step by the row that was chosen."""
+    """Leave a step by a chosen row: record the exit, charge, perform the row's actions, and go to its target."""
     record(t, inst, frame, key, slot)
     step = t.step(inst, frame)
     retries = route.to == frame.step and not route.fresh and step.kind in ("agent", "effect", "check")
@@ -130,7 +133,7 @@ def _scope(inst: Instance, frame: Frame, slot: Slot, asked: int) -> Callable[[st
 
 
 def _perform(t: Turn, inst: Instance, frame: Frame, key: str, route: Route, slot: Slot) -> None:
-    """R8: the row's variables and actions, in order."""
+    """R8: set the row's variables and perform its actions, in order."""
     if route.sets:
         lookup = _scope(inst, frame, slot, inst.asked.get(_question(t, key, slot), 0))
         inst.vars.update({name: parse(text).evaluate(lookup) for name, text in route.sets.items()})
@@ -178,7 +181,7 @@ def _post(t: Turn, inst: Instance, to: str, signal: str, slot: Slot) -> None:
 
 
 def _go(t: Turn, inst: Instance, frame: Frame, route: Route, key: str, slot: Slot) -> None:
-    """R9: end, resume, redirect, or enter; the frame that moves is found by identity, never by position."""
+    """R9: end the instance, resume the frames below, redirect the main frame, or enter a step."""
     place = target(route.to)
     cause = (key, slot.ref) if key.startswith("!") else ("", "")
     match place.kind:
@@ -198,7 +201,9 @@ def _go(t: Turn, inst: Instance, frame: Frame, route: Route, key: str, slot: Slo
 
 
 def _drop(t: Turn, inst: Instance, frame: Frame) -> None:
+    """Remove a handler frame that has ended."""
     _depart(t, inst, frame, "")
+    # By identity: the frame need not be on top, and another one may be equal to it.
     inst.frames = [other for other in inst.frames if other is not frame]
 
 
@@ -230,10 +235,10 @@ def enter(
 
 
 def _depart(t: Turn, inst: Instance, frame: Frame, to: str, failed: bool = False) -> None:
-    """Note the steps that a frame leaves. To ask is not to leave: the asker gets its answer beside all its earlier
-    inputs.
+    """Record in `inst.left` the steps that a frame leaves; their optional inputs and reports are stale from now on.
 
-    Neither is a failure that leads to an effect that repairs it.
+    A step that asks a question is not left: it still has its earlier inputs when the answer comes. Neither is a step
+    that failed, while an effect repairs it.
     """
     steps = t.graph(inst).steps
     is_on_behalf = steps[frame.step].kind == "ask" or frame.asker != ""

@@ -100,12 +100,15 @@ class Instance(msgspec.Struct, omit_defaults=True):
     attempts: dict[str, int] = {}
     visits: dict[str, int] = {}
     spent: dict[str, int] = {}
+    """Budget → how often it was charged."""
     last: dict[str, str] = {}
+    """Step → the key of its last exit."""
     left: dict[str, int] = {}
+    """Step → the number of the event by which a frame last left it."""
     slots: dict[str, Slot] = {}
     history: dict[str, tuple[str, ...]] = {}
     failures: dict[str, tuple[str, int]] = {}
-    """Of the visit under way: the fingerprints of all failures, a line each, and how often the last one came."""
+    """Step → the fingerprints of all failures of its current visit, a line each, and the count of the last one."""
     asked: dict[str, int] = {}
     """How often each question was asked here, by its fingerprint; only of exits that route one."""
     groups: dict[str, Group] = {}
@@ -113,7 +116,7 @@ class Instance(msgspec.Struct, omit_defaults=True):
     threads: dict[str, str] = {}
     vars: dict[str, int | str | bool] = {}
     released: list[str] = []
-    """Steps that a person has let go ahead of time."""
+    """Steps that a person has let go, and that have not started since."""
     paused: bool = False
     ticket: tuple[str, int] | None = None
     """Its place in the queue of a pool."""
@@ -187,12 +190,12 @@ class DeadLetter(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Outage(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The last time that a service could not be used; forgotten when an agent answers again."""
+    """The last outage of a service; forgotten when an agent answers again."""
 
     why: Outages
     detail_ref: str = ""
     count: int = 1
-    """How often in a row it was so."""
+    """The number of outages in a row."""
 
 
 class State(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -218,7 +221,7 @@ class State(msgspec.Struct, frozen=True, omit_defaults=True):
     """How often the cost and time limits have been granted."""
     outage: Outage | None = None
     grants: Map[str, int] = Map()
-    """How often a person has granted a budget of the world's own once more, by its name."""
+    """Budget of a step or of a day → how often a person has extended it."""
     outcome: str = ""
 
     def inst(self, id_: str) -> Instance | None:

@@ -38,7 +38,7 @@ class Turn:
         self.commands: list[Command] = []
         self.freed: list[str] = []
         self.admitted = ""
-        """The instance that was just called from a queue, and so goes before the others in it."""
+        """The instance that was just taken from a queue; it starts before the others in that queue."""
         self._drafts: dict[str, Instance] = {}
         self._work: list[tuple[int, str]] = []
         self._waiting: set[str] = set()
@@ -46,17 +46,17 @@ class Turn:
     # instances
 
     def inst(self, id_: str) -> Instance | None:
-        """An instance to look at."""
+        """Return an instance for reading."""
         return self._drafts.get(id_) or self.state.insts.get(id_)
 
     def edit(self, id_: str) -> Instance:
-        """An instance to change; it will also be advanced before the turn ends."""
+        """Return a copy of an instance to change; the turn advances it before it ends."""
         draft = self._draft(id_)
         self.touch(draft)
         return draft
 
     def _draft(self, id_: str) -> Instance:
-        # Copied once per turn: the state that the turn was given must stay as it is.
+        # Copied once per turn: the state before the event must not change.
         draft = self._drafts.get(id_)
         if draft is None:
             draft = self._drafts[id_] = self.state.insts[id_].draft()
@@ -100,7 +100,7 @@ class Turn:
     # activities, asks, timers
 
     def activity(self, id_: str, *phases: str) -> Activity | None:
-        """A current activity in one of these phases; anything else is stale (R1)."""
+        """Return a current activity in one of these phases; None if the event about it is stale (R1)."""
         act = self.acts.get(id_)
         return act if act is not None and act.phase in phases else None
 
@@ -179,9 +179,11 @@ class Turn:
         self.commands.append(Notify(id=f"{inst}!{what}#{self.seq}", inst=inst, what=what, detail=detail))
 
     def bury(self, inst: str, name: str, sender: str) -> None:
+        """Add an undeliverable signal to the dead letters."""
         self.dead = (*self.dead, DeadLetter(inst, name, sender))[-_DEAD_LETTERS_KEPT:]
 
     def finish(self) -> State:
+        """Build the next state."""
         insts = self.state.insts
         if self._drafts:
             with insts.mutate() as changed:

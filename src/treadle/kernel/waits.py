@@ -10,7 +10,7 @@ _MOVES = None
 
 
 def stuck_instances(protocol: Protocol, state: State) -> list[str]:
-    """The live instances that nothing from outside can ever move, directly or through others."""
+    """Describe the live instances that nothing from outside can ever move, directly or through others."""
     if state.outcome or is_stopped(state):
         return []
     live = [inst for inst in state.insts.values() if inst.live]
@@ -52,7 +52,7 @@ def _waits_for(protocol: Protocol, state: State, inst: Instance) -> list[str] | 
 
 
 def awaits_go(protocol: Protocol, state: State, inst: Instance) -> str:
-    """The step that a person's `go` would start, or nothing."""
+    """Return the step that a person's `go` would start; empty if there is none."""
     top = inst.frames[-1]
     step = protocol.graphs[inst.graph].steps[top.step]
     manual = top.status == "queued" and is_manual(state, step) and top.step not in inst.released

@@ -72,11 +72,11 @@ class ServedActivity(NamedTuple):
 
     @property
     def limit(self) -> int:
-        return max(self.task.ways.limit, LARGEST)
+        return max(self.task.step_exits.limit, LARGEST)
 
     @property
     def limits(self) -> str:
-        return f"what is remembered may have {LARGEST}, an answer may have {self.task.ways.limit}"
+        return f"what is remembered may have {LARGEST}, an answer may have {self.task.step_exits.limit}"
 
     def tools(self) -> list[ToolSpec]:
         """Return the tools for its answer, its inputs, its files, and its dialogue."""

@@ -417,9 +417,9 @@ class Protocol(Model, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def checks_of_exit(self) -> dict[str, dict[str, dict[str, tuple[CheckRef, ...]]]]:
-        """Graph → step → routing key → the checks a claim must pass; a key without an entry needs no verification."""
+        """Graph → step → routing key → the checks of the gate; a key without an entry needs no verification."""
         return {
-            name: {step: _duties(self, graph.steps[step]) for step in graph.steps}
+            name: {step: _gates_by_key(self, graph.steps[step]) for step in graph.steps}
             for name, graph in self.graphs.items()
         }
 
@@ -438,7 +438,8 @@ class Protocol(Model, frozen=True, kw_only=True, dict=True):
         }
 
 
-def _duties(protocol: Protocol, step: Step) -> dict[str, tuple[CheckRef, ...]]:
+def _gates_by_key(protocol: Protocol, step: Step) -> dict[str, tuple[CheckRef, ...]]:
+    """Routing key → the checks of the exit's gate; none, if verifying the claim only computes fields."""
     if step.kind not in ("agent", "effect"):
         return {}
     found: dict[str, tuple[CheckRef, ...]] = {}

@@ -24,13 +24,13 @@ from treadle.results.emit import (
     pack,
     unpack,
 )
-from treadle.results.exits import Ways, exit_object, mark_of, read_exits, wrap_exit
+from treadle.results.exits import StepExits, exit_object, mark_of, read_exits, wrap_exit
 from treadle.results.intake import Faulty, faulty, read_file, replace_file
 
 BUNDLE, OUT, ACT, TOKEN, RETRY = "TREADLE_BUNDLE", "TREADLE_OUT", "TREADLE_ACT", "TREADLE_TOKEN", "TREADLE_RETRY"
 MEMORY: Final = "TREADLE_MEMORY"
 """Where the memory is in which the activity has a dialogue; not set if it has none."""
-ACCEPTED: Final = "accepted; you can stop now"
+RECEIVED: Final = "received; you can stop now. The checks decide whether it is accepted."
 
 
 class Assignment(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,7 +41,7 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True):
     retry: int | None
     bundle: Path
     out: Path
-    ways: Ways
+    step_exits: StepExits
     mark: str = ""
     """The mark of the token that this session was started with; empty: not known."""
     lane: Path | None = None
@@ -53,10 +53,10 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True):
         `by` names the person handing it in; programs leave it empty.
         """
         full = wrap_exit(answer)
-        claim = self.ways.parse(full)
+        claim = self.step_exits.parse(full)
         if isinstance(claim, Faulty) or not isinstance(full, dict):
             return claim
-        if refusal := self._closed() or outsized(full, self.ways):
+        if refusal := self._closed() or outsized(full, self.step_exits):
             return refusal
         now = time.time_ns() // 1_000_000
         emitted = EmittedAnswer(
@@ -73,7 +73,7 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True):
     def handed_in(self) -> str:
         """The exit that the last answer claims; empty if there is none yet."""
         found = self._earlier()
-        claim = self.ways.parse(found.answer) if found and found.token == self.token else None
+        claim = self.step_exits.parse(found.answer) if found and found.token == self.token else None
         return claim.key if isinstance(claim, Claim) else ""
 
     @property
@@ -128,27 +128,29 @@ def assignment(env: Mapping[str, str]) -> Assignment:
         if not folder.is_dir():
             raise TreadleError(f"{name} names {folder}, which does not exist; has the step ended?", code="emit.outside")
     retry = env.get(RETRY, "")
-    ways = read_exits(bundle)
+    step_exits = read_exits(bundle)
     return Assignment(
         act=env[ACT],
         token=env[TOKEN],
         retry=int(retry) if retry.isascii() and retry.isdigit() else None,
         bundle=bundle,
         out=out,
-        ways=ways,
-        mark=ways.mark,
+        step_exits=step_exits,
+        mark=step_exits.mark,
     )
 
 
 # An answer from the arguments of a command line: `--type TestsReady --field note=… --field report=@report.md`.
 
 
-def from_arguments(ways: Ways, type_: str, arguments: Sequence[str], option: str = "--type") -> dict[str, Any] | Faulty:
+def from_arguments(
+    step_exits: StepExits, type_: str, arguments: Sequence[str], option: str = "--type"
+) -> dict[str, Any] | Faulty:
     """Build an answer from command-line arguments; values other than text and choices are JSON."""
-    name = ways.codes.get(type_)
+    name = step_exits.codes.get(type_)
     if name is None:
-        return faulty(f"{option} {quote_text(type_)} {ways.stranger(type_)}")
-    known = list(agent_fields(ways.protocol.exits[name].fields))
+        return faulty(f"{option} {quote_text(type_)} {step_exits.stranger(type_)}")
+    known = list(agent_fields(step_exits.protocol.exits[name].fields))
     types = {other: expr for _, field, expr in known for other in field.also} | {own: expr for own, _, expr in known}
     fields: dict[str, Any] = {}
     for argument in arguments:

@@ -15,7 +15,7 @@ import msgspec
 from treadle.ports import Work
 from treadle.protocol.answers.claim import Claim
 from treadle.results import emit, executor_result, final_message, handoff
-from treadle.results.exits import Ways
+from treadle.results.exits import StepExits
 from treadle.results.intake import Faulty, Stale, file_mark, read_file, remove_file, replace_file
 
 BEFORE_FILE: Final = "before.json"
@@ -81,10 +81,10 @@ ChannelAnswer = tuple[Channel, Claim | Faulty | Stale]
 
 
 async def read_answer(
-    work: Work, ways: Ways, before: Before, final: str = "", *, legacy: bool = False
+    work: Work, step_exits: StepExits, before: Before, final: str = "", *, legacy: bool = False
 ) -> SessionAnswer:
     """Read an activity's answer; may be asked again, with the same result."""
-    return await asyncio.to_thread(_read, work, ways, before, final, legacy)
+    return await asyncio.to_thread(_read, work, step_exits, before, final, legacy)
 
 
 async def mark_taken(work: Work) -> None:
@@ -93,23 +93,23 @@ async def mark_taken(work: Work) -> None:
         await asyncio.to_thread(replace_file, work.home, f"{work.out.name}/{emit.TAKEN}", work.token.encode())
 
 
-def missing_answer_hint(ways: Ways) -> str:
+def missing_answer_hint(step_exits: StepExits) -> str:
     """Return the hint for an agent that has not answered."""
-    choices = " or ".join(ways.exits)
+    choices = " or ".join(step_exits.exits)
     return f"you have not said how this step ended; call emit_exit, or run `treadle emit FILE`: it ends with {choices}"
 
 
-def missing_answer_reason(ways: Ways) -> str:
+def missing_answer_reason(step_exits: StepExits) -> str:
     """Return the reason for people that an agent has not answered."""
-    return f"the agent has not said how the step ended: with {' or '.join(ways.exits)}"
+    return f"the agent has not said how the step ended: with {' or '.join(step_exits.exits)}"
 
 
-def _read(work: Work, ways: Ways, before: Before, final: str, legacy: bool) -> SessionAnswer:
+def _read(work: Work, step_exits: StepExits, before: Before, final: str, legacy: bool) -> SessionAnswer:
     channel: Channel = ""
     taken: Claim | Faulty | None = None
     warnings: list[str] = []
-    emitted, by = _emitted(work, ways)
-    for other, found in [*emitted, *_channels(work, ways, before, final, legacy)]:
+    emitted, by = _emitted(work, step_exits)
+    for other, found in [*emitted, *_channels(work, step_exits, before, final, legacy)]:
         if isinstance(found, Stale):
             warnings.append(f"{other}: ignored: {found.why}")
         elif taken is None:
@@ -124,40 +124,40 @@ def _read(work: Work, ways: Ways, before: Before, final: str, legacy: bool) -> S
         channel=channel,
         by=by,
         warnings=tuple(warnings),
-        notes=_notes(work, before, ways, claim),
+        notes=_notes(work, before, step_exits, claim),
     )
 
 
-def _emitted(work: Work, ways: Ways) -> tuple[list[ChannelAnswer], str]:
+def _emitted(work: Work, step_exits: StepExits) -> tuple[list[ChannelAnswer], str]:
     """Read the answer file of the first channel; also return the person handing it in."""
-    data = read_file(work.home, f"{work.out.name}/{emit.FILE}", emit.FILE, ways.limit + emit.ENVELOPE)
+    data = read_file(work.home, f"{work.out.name}/{emit.FILE}", emit.FILE, step_exits.limit + emit.ENVELOPE)
     if data is None:
         return [], ""
-    found = data if isinstance(data, Faulty) else emit.parse(data, ways, work)
+    found = data if isinstance(data, Faulty) else emit.parse(data, step_exits, work)
     if isinstance(found, tuple):
         claim, emitted = found
         return [(emitted.via, claim)], emitted.by
     return [("emit", found)], ""
 
 
-def _channels(work: Work, ways: Ways, before: Before, final: str, legacy: bool) -> Iterator[ChannelAnswer]:
-    if (data := _changed(work, before, executor_result.FILE, ways)) is not None:
-        yield "executor-result", data if isinstance(data, Faulty) else executor_result.parse(data, ways)
-    handovers = {file: data for file in handoff.FILES if (data := _changed(work, before, file, ways)) is not None}
+def _channels(work: Work, step_exits: StepExits, before: Before, final: str, legacy: bool) -> Iterator[ChannelAnswer]:
+    if (data := _changed(work, before, executor_result.FILE, step_exits)) is not None:
+        yield "executor-result", data if isinstance(data, Faulty) else executor_result.parse(data, step_exits)
+    handovers = {file: data for file in handoff.FILES if (data := _changed(work, before, file, step_exits)) is not None}
     for file, data in handovers.items():
         if isinstance(data, Faulty):
             yield "handoff", data
-        elif (held := handoff.parse(data, ways, work.step, work.attempt, file, _inst(work))) is not None:
+        elif (held := handoff.parse(data, step_exits, work.step, work.attempt, file, _inst(work))) is not None:
             yield "handoff", held
-    if (said := final_message.parse(final, ways)) is not None:
+    if (said := final_message.parse(final, step_exits)) is not None:
         yield "final", said
     for file, data in handovers.items() if legacy else ():
-        old = handoff.parse_legacy(data, ways, file) if isinstance(data, bytes) else None
+        old = handoff.parse_legacy(data, step_exits, file) if isinstance(data, bytes) else None
         if old is not None:
             yield "legacy", old
 
 
-def _notes(work: Work, before: Before, ways: Ways, claim: Claim | None) -> str:
+def _notes(work: Work, before: Before, step_exits: StepExits, claim: Claim | None) -> str:
     """The agent's own words: by its tool, in its claim, or as the body of the hand-over that it wrote."""
     by_tool = read_file(work.home, f"{work.out.name}/{emit.NOTES_FILE}")
     if isinstance(by_tool, bytes) and by_tool:
@@ -165,7 +165,7 @@ def _notes(work: Work, before: Before, ways: Ways, claim: Claim | None) -> str:
     if claim and isinstance(words := claim.fields.get(handoff.NOTES), str):
         return words[: emit.MAX_NOTES]
     for file in handoff.FILES:
-        data = _changed(work, before, file, ways)
+        data = _changed(work, before, file, step_exits)
         if isinstance(data, bytes) and data and not handoff.is_foreign(data, _inst(work)):
             body = handoff.split(data.decode(errors="replace")).body
             # An agent may only append to the text that it found in its lane; then the new part is its own.
@@ -175,8 +175,8 @@ def _notes(work: Work, before: Before, ways: Ways, claim: Claim | None) -> str:
     return ""
 
 
-def _changed(work: Work, before: Before, file: str, ways: Ways) -> bytes | Faulty | None:
-    return None if before.unchanged(work.lane, file) else read_file(work.lane, file, limit=ways.limit)
+def _changed(work: Work, before: Before, file: str, step_exits: StepExits) -> bytes | Faulty | None:
+    return None if before.unchanged(work.lane, file) else read_file(work.lane, file, limit=step_exits.limit)
 
 
 def _inst(work: Work) -> str:

@@ -6,7 +6,7 @@ import msgspec
 
 from treadle.ports import Work
 from treadle.protocol.answers.claim import Claim
-from treadle.results.exits import Ways
+from treadle.results.exits import StepExits
 from treadle.results.intake import LARGEST, Faulty, Stale, decode, faulty, too_large
 
 FILE: Final = "answer.json"
@@ -47,16 +47,16 @@ class EmittedAnswer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         return None if self.token == work.token else Stale("its token is not the one of this activity")
 
 
-def parse(data: bytes, ways: Ways, work: Work) -> tuple[Claim, EmittedAnswer] | Faulty | Stale:
+def parse(data: bytes, step_exits: StepExits, work: Work) -> tuple[Claim, EmittedAnswer] | Faulty | Stale:
     """An answer from the contents of the file."""
     found = unpack(data)
     if isinstance(found, Faulty):
         return found
     if stale := found.stale_for(work):
         return stale
-    if large := outsized(found.answer, ways):
+    if large := outsized(found.answer, step_exits):
         return large
-    claim = ways.parse(found.answer)
+    claim = step_exits.parse(found.answer)
     return claim if isinstance(claim, Faulty) else (claim, found)
 
 
@@ -73,10 +73,10 @@ def unpack(data: bytes) -> EmittedAnswer | Faulty:
         return faulty(f"{FILE} was written by something else ({str(error)[:200]}); {_OWN_WAY}")
 
 
-def outsized(answer: dict[str, Any], ways: Ways) -> Faulty | None:
+def outsized(answer: dict[str, Any], step_exits: StepExits) -> Faulty | None:
     """Why an answer is too large; its size is that of its JSON, without spaces."""
     size = len(msgspec.json.encode(answer))
-    return too_large("the answer", size, ways.limit) if size > ways.limit else None
+    return too_large("the answer", size, step_exits.limit) if size > step_exits.limit else None
 
 
 def pack(emitted: EmittedAnswer) -> bytes:

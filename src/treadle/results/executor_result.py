@@ -12,7 +12,7 @@ from treadle.protocol.answers.values import describe_value, quote_text
 from treadle.protocol.fields import EnumType, ListType, bare, parse_type
 from treadle.protocol.reading.yaml import read_yaml
 from treadle.results import intake
-from treadle.results.exits import EXIT, Ways, exit_object, is_answer
+from treadle.results.exits import EXIT, StepExits, exit_object, is_answer
 from treadle.results.intake import Faulty, faulty
 
 FILE: Final = ".ai/executor-result"
@@ -21,7 +21,7 @@ MAX_YAML: Final = 64 * 1024
 """In characters. Parsing YAML is slow; a longer report can be JSON."""
 
 
-def parse(data: bytes, ways: Ways) -> Claim | Faulty:
+def parse(data: bytes, step_exits: StepExits) -> Claim | Faulty:
     """An answer from the contents of the file."""
     text = intake.decode_text(data, FILE)
     if isinstance(text, Faulty):
@@ -31,7 +31,7 @@ def parse(data: bytes, ways: Ways) -> Claim | Faulty:
         return value
     if not isinstance(value, dict):
         return faulty(f"{FILE} must be a mapping, not {describe_value(value)}; {_SHAPE}")
-    found = claim_of_report(value, ways, FILE)
+    found = claim_of_report(value, step_exits, FILE)
     return faulty(f"{FILE} does not say how the step ended; {_SHAPE}") if found is None else found
 
 
@@ -57,24 +57,24 @@ _WORDS: Final = ("question", "description", "message")
 """Fields that a summary is good for where there is no field of that name."""
 
 
-def claim_of_report(report: dict[str, Any], ways: Ways, what: str) -> Claim | Faulty | None:
+def claim_of_report(report: dict[str, Any], step_exits: StepExits, what: str) -> Claim | Faulty | None:
     """Convert a report to its exit; None if it does not state how the step ended."""
     if is_answer(report):
-        return ways.parse({EXIT: report[EXIT]} if EXIT in report else report)
+        return step_exits.parse({EXIT: report[EXIT]} if EXIT in report else report)
     status = report.get(STATUS)
     if status is None:
         return None
     if not isinstance(status, str):
         return faulty(f"{what}: {STATUS} must name an exit, not be {describe_value(status)}")
-    name = ways.names.get(status)
+    name = step_exits.names.get(status)
     if name is None:
-        return faulty(f"{what}: {STATUS} {quote_text(status)} {ways.stranger(status)}")
-    return _accept(name, report, ways, what)
+        return faulty(f"{what}: {STATUS} {quote_text(status)} {step_exits.stranger(status)}")
+    return _accept(name, report, step_exits, what)
 
 
-def _accept(name: str, report: dict[str, Any], ways: Ways, what: str) -> Claim | Faulty:
-    known = ways.fields(name)
-    types = {key: bare(parse_type(field.type)) for key, field in ways.protocol.exits[name].fields.items()}
+def _accept(name: str, report: dict[str, Any], step_exits: StepExits, what: str) -> Claim | Faulty:
+    known = step_exits.fields(name)
+    types = {key: bare(parse_type(field.type)) for key, field in step_exits.protocol.exits[name].fields.items()}
     given = {key: value for key, value in report.items() if key in known or key not in (STATUS, *MEASURED, *PLACE)}
 
     if REASON in given and REASON not in known:
@@ -88,13 +88,13 @@ def _accept(name: str, report: dict[str, Any], ways: Ways, what: str) -> Claim |
             given[REASON] = NO_REASON
 
     # A status report that omits a required list means an empty one.
-    given |= {key: [] for key in ways.required(name) if isinstance(types[key], ListType) and key not in given}
+    given |= {key: [] for key in step_exits.required(name) if isinstance(types[key], ListType) and key not in given}
 
     if SUMMARY in given and SUMMARY not in known:  # the exit may have another name for it
         words = given.pop(SUMMARY)
         place = next((field for field in _WORDS if field in known), "")
         given = {place: words, **given} if place else given
-    found = ways.parse(exit_object(name, given))
+    found = step_exits.parse(exit_object(name, given))
     if isinstance(found, Claim):
         return found
     # Problems by the names that the report itself has.

@@ -20,8 +20,8 @@ from treadle.results.intake import MAX_ANSWER, Faulty, read_file
 EXIT: Final = "exit"
 
 
-class Ways(msgspec.Struct, frozen=True):
-    """A step's exits, and a protocol that declares at least them and their types."""
+class StepExits(msgspec.Struct, frozen=True):
+    """The exits of a step, and a protocol that declares them and their types (its other parts may be missing)."""
 
     protocol: Protocol
     exits: tuple[str, ...]
@@ -130,7 +130,7 @@ def encode_exits(protocol: Protocol, step: Step, token: str = "", limit: int = M
     return msgspec.json.format(msgspec.json.encode(extract), indent=2) + b"\n"
 
 
-def read_exits(folder: Path) -> Ways:
+def read_exits(folder: Path) -> StepExits:
     """Read the exits from a bundle."""
     data = read_file(folder, FILE)
     if data is None:
@@ -148,4 +148,4 @@ def read_exits(folder: Path) -> Ways:
             f"{folder / FILE} has format {found.format}; this treadle knows format {FORMAT}", code="emit.bundle"
         )
     protocol = Protocol(name=found.protocol, version=found.version, root="", types=found.types, exits=found.exits)
-    return Ways(protocol, tuple(found.exits), found.limit, found.token)
+    return StepExits(protocol, tuple(found.exits), found.limit, found.token)

@@ -9,7 +9,7 @@ from treadle.protocol.answers.claim import Claim
 from treadle.protocol.answers.values import quote_text
 from treadle.protocol.fields import EnumType, agent_fields, bare
 from treadle.results import intake
-from treadle.results.exits import Ways, exit_object
+from treadle.results.exits import StepExits, exit_object
 from treadle.results.intake import Faulty, faulty
 
 WHAT: Final = "the answer in the last message"
@@ -25,23 +25,25 @@ _NO_UTF8 = re.compile("[\udc80-\udcff]")
 """Bytes that are no UTF-8, as `surrogateescape` keeps them."""
 
 
-def parse(text: str, ways: Ways) -> Claim | Faulty | None:
+def parse(text: str, step_exits: StepExits) -> Claim | Faulty | None:
     """Parse an answer from the last message; None if it contains none."""
     answers = [block for block in blocks(text) if _TAG.search(block)]
     if answers:
         block = answers[-1]
         size = len(block.encode(errors="surrogateescape"))
-        if size > ways.limit:
-            return intake.too_large(WHAT, size, ways.limit)
+        if size > step_exits.limit:
+            return intake.too_large(WHAT, size, step_exits.limit)
         if wrong := _NO_UTF8.search(block):
             return faulty(f"{WHAT} is not UTF-8 (after {wrong.start()} characters of it); write it as UTF-8")
         value = intake.parse(block, WHAT)
-        return value if isinstance(value, Faulty) else ways.parse(value)
-    if found := _by_code(text, ways):
+        return value if isinstance(value, Faulty) else step_exits.parse(value)
+    if found := _by_code(text, step_exits):
         return found
     # Of an output over the limit only the end was kept: refuse it if it ends like an answer.
-    if len(text) > ways.limit and text.rstrip().removesuffix(_TICKS).rstrip().endswith("}"):
-        return faulty(f"{WHAT} is too large: its beginning is more than {ways.limit} bytes before its end; shorten it")
+    if len(text) > step_exits.limit and text.rstrip().removesuffix(_TICKS).rstrip().endswith("}"):
+        return faulty(
+            f"{WHAT} is too large: its beginning is more than {step_exits.limit} bytes before its end; shorten it"
+        )
     return None
 
 
@@ -72,30 +74,30 @@ def blocks(text: str) -> Iterator[str]:
     yield "\n".join(kept)
 
 
-def _by_code(text: str, ways: Ways) -> Claim | Faulty | None:
-    code = last_code(text, ways)
+def _by_code(text: str, step_exits: StepExits) -> Claim | Faulty | None:
+    code = last_code(text, step_exits)
     if code is None:
         return None
     if _NO_UTF8.search(code.name + code.message):
         return faulty("the code in the last message is not UTF-8; write it as UTF-8")
-    name = ways.codes.get(code.name)
+    name = step_exits.codes.get(code.name)
     if name is None:
-        return faulty(f"the code {quote_text(code.name)} {ways.stranger(code.name)}")
+        return faulty(f"the code {quote_text(code.name)} {step_exits.stranger(code.name)}")
     # A bare code fills the choice that it names itself (`→VC`), and the field for its message.
     fields: dict[str, Any] = {}
-    known = {field: bare(expr) for field, _, expr in agent_fields(ways.protocol.exits[name].fields)}
+    known = {field: bare(expr) for field, _, expr in agent_fields(step_exits.protocol.exits[name].fields)}
     for field, expr in known.items():
         if isinstance(expr, EnumType) and code.name in expr.values:
             fields[field] = code.name
     place = next((field for field in _WORDS if field in known), "")
     if place and code.message:
         fields[place] = code.message
-    return ways.parse(exit_object(name, fields))
+    return step_exits.parse(exit_object(name, fields))
 
 
-def last_code(text: str, ways: Ways) -> Code | None:
+def last_code(text: str, step_exits: StepExits) -> Code | None:
     """Return the last line that is a code: a code of this step, or one that cannot be prose."""
-    codes = ways.codes
+    codes = step_exits.codes
     for line in reversed(text.splitlines()):
         found = _MARKUP.match(line) if ARROW in line and len(line) <= _LONGEST else None
         code = parse_code(line[found.end() :].rstrip().removesuffix(found[1][::-1])) if found else None

@@ -10,7 +10,7 @@ from treadle.protocol.answers.claim import Claim
 from treadle.protocol.answers.values import describe_value, quote_text
 from treadle.protocol.model import base_of
 from treadle.results.executor_result import REASON, STATUS, SUMMARY, claim_of_report, parse_yaml
-from treadle.results.exits import EXIT, Ways, exit_object
+from treadle.results.exits import EXIT, StepExits, exit_object
 from treadle.results.intake import Faulty, Stale, decode_text, faulty
 
 FILES: Final = (".ai/HANDOFF.md", "HANDOFF.md")
@@ -45,7 +45,7 @@ def split(text: str) -> Handoff:
 
 
 def parse(
-    data: bytes, ways: Ways, step: str, attempt: int, file: str = FILES[0], inst: str = ""
+    data: bytes, step_exits: StepExits, step: str, attempt: int, file: str = FILES[0], inst: str = ""
 ) -> Claim | Faulty | Stale | None:
     """Parse an answer from the front matter of a hand-over; None if it contains none."""
     text = decode_text(data, file)
@@ -66,13 +66,13 @@ def parse(
         return foreign
 
     # The body fills in what the front matter leaves out: a summary, and the notes if the exit has a field for them.
-    name = ways.names.get(str(value.get(STATUS)), "")
+    name = step_exits.names.get(str(value.get(STATUS)), "")
     if EXIT in value:
         value = {EXIT: value[EXIT]}
     elif name and found.body:
-        notes = {NOTES: found.body} if NOTES in ways.fields(name) else {}
+        notes = {NOTES: found.body} if NOTES in step_exits.fields(name) else {}
         value = {SUMMARY: _first_line(found.body), **notes, **value}
-    return claim_of_report(value, ways, file)
+    return claim_of_report(value, step_exits, file)
 
 
 def is_foreign(data: bytes, inst: str) -> bool:
@@ -81,18 +81,20 @@ def is_foreign(data: bytes, inst: str) -> bool:
     return isinstance(value, dict) and _of_another_story(value, inst, FILES[0]) is not None
 
 
-def parse_legacy(data: bytes, ways: Ways, file: str = FILES[0]) -> Claim | Faulty | None:
+def parse_legacy(data: bytes, step_exits: StepExits, file: str = FILES[0]) -> Claim | Faulty | None:
     """An answer from certain words in the body of a file without front matter."""
     text = decode_text(data, file)
     found = None if isinstance(text, Faulty) else split(text)
     word = _LEGACY.search(found.body) if found and not found.front else None
-    name = ways.names.get("failing")
+    name = step_exits.names.get("failing")
     if found is None or word is None or name is None:
         return None
     line = found.body[found.body.rfind("\n", 0, word.start()) + 1 :].partition("\n")[0]
     reason = word[0].lower().replace(" ", "_")
     given = {REASON: reason, SUMMARY: line.strip()[:_SHORT], NOTES: found.body}
-    return ways.parse(exit_object(name, {key: value for key, value in given.items() if key in ways.fields(name)}))
+    return step_exits.parse(
+        exit_object(name, {key: value for key, value in given.items() if key in step_exits.fields(name)})
+    )
 
 
 def misplaced(front: dict[str, Any], step: str, attempt: int, file: str) -> Faulty | Stale | None:

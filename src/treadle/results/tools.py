@@ -18,7 +18,7 @@ from treadle.protocol.answers.schema import TOOL, Schema, schema, tool_schemas
 from treadle.protocol.findings import suggest
 from treadle.protocol.items import canonical, content_ref
 from treadle.protocol.paths import clean_path
-from treadle.results.assignment import ACCEPTED, Assignment
+from treadle.results.assignment import RECEIVED, Assignment
 from treadle.results.intake import Faulty, read_file
 
 
@@ -347,7 +347,7 @@ def mcp_config_at(address: str, token: str, server: str = SERVER) -> dict[str, A
 
 def answer_tools(task: Assignment) -> list[ToolSpec]:
     """The tools of an activity."""
-    protocol, exits = task.ways.protocol, task.ways.exits
+    protocol, exits = task.step_exits.protocol, task.step_exits.exits
     several = tool_schemas(protocol, exits)
     about = {name: protocol.exits[name.removeprefix(TOOL)].help for name in several}
     return [
@@ -375,7 +375,7 @@ def call_answer_tool(task: Assignment, env: Mapping[str, str], name: str, argume
         return _refusal(fault) if fault else ToolReply("kept")
     answer = dict(arguments) if name == EMIT else answer_from_tool(name, arguments)
     found = task.hand_in(answer, "mcp")
-    return _refusal(found) if isinstance(found, Faulty) else ToolReply(f"{found.key}: {ACCEPTED}")
+    return _refusal(found) if isinstance(found, Faulty) else ToolReply(f"{found.key}: {RECEIVED}")
 
 
 def _refusal(fault: Faulty) -> ToolReply:
@@ -391,4 +391,4 @@ def _status(task: Assignment, env: Mapping[str, str]) -> str:
     )
     answer = task.handed_in()
     state = f"handed in: {answer}" if answer else "no answer has been handed in yet"
-    return f"{place or task.act}\nthis step ends with {' or '.join(task.ways.exits)}\n{state}"
+    return f"{place or task.act}\nthis step ends with {' or '.join(task.step_exits.exits)}\n{state}"

@@ -1,4 +1,4 @@
-"""An agent's activity, from dispatch to claim; issued again after a crash, it continues where it was."""
+"""An agent's activity, from dispatch to claim. After a crash, the next process continues it where it was."""
 
 import asyncio
 import os
@@ -56,7 +56,7 @@ class Silence:
                     nap.cancel()
 
 
-# Redacts the keys lent to an agent from its files: in its lane, and in the stored files of the activity.
+# Redact the keys lent to an agent from its files: in its lane, and in the stored files of the activity.
 #
 # Its program must have ended. The conversation's own home stays as it is: it belongs to the agent and contains its
 # login anyway.
@@ -119,14 +119,14 @@ class AgentJobs:
     def __init__(self, desk: Desk, inbox: Inbox, dispatch: Dispatch, world: RunWorld) -> None:
         self._desk, self._inbox, self._dispatch, self._world = desk, inbox, dispatch, world
         self._sessions: dict[str, Session] = {}
-        self._leaving: Literal["", "at rest", "interrupted"] = ""
+        self._stopping: Literal["", "at rest", "interrupted"] = ""
 
-    def leave(self, *, orderly: bool) -> None:
-        """Stop driving: cancelled jobs are only left from now on.
+    def stop_driving(self, *, orderly: bool) -> None:
+        """Prepare for the cancellation of all jobs: they stay open, for the next process that drives the run.
 
-        At rest their agents keep working; if interrupted, only people do.
+        If the run rests (`orderly`), agents and people keep working; if it was interrupted, only people do.
         """
-        self._leaving = "at rest" if orderly else "interrupted"
+        self._stopping = "at rest" if orderly else "interrupted"
 
     async def nudge(self, act: str, count: int) -> None:
         """Remind an agent; record a stray if it cannot be reached."""
@@ -139,6 +139,7 @@ class AgentJobs:
         world = self._world
         runner = world.agents.runner_of(job)
         if runner is None:
+            # Another process starts this job, or finds it running; wait until the kernel or the loop cancels it.
             never: asyncio.Future[Event] = asyncio.get_running_loop().create_future()
             return await never
         try:
@@ -148,7 +149,7 @@ class AgentJobs:
                 return unavailable_event(job, "budget", breach.words, Usage(), world, grant=breach.grant)
             sent, ended, reading = await self._converse(job, state, runner)
         except asyncio.CancelledError:
-            if not (self._leaving == "at rest" or (self._leaving and runner.abilities.person)):
+            if not (self._stopping == "at rest" or (self._stopping and runner.abilities.person)):
                 await self._stop(job, runner)
             raise
         finally:
@@ -170,7 +171,7 @@ class AgentJobs:
         if breach and reading.claim is None:
             return unavailable_event(job, "budget", breach.words, ended.usage, world, grant=breach.grant)
 
-        report = AgentReport(job, ended, reading, sent.ways)
+        report = AgentReport(job, ended, reading, sent.step_exits)
         for warning in reading.warnings:
             self._desk.stray(job.id, "answer", warning)
         await self._dispatch.keep_notes(job, reading.notes)
@@ -187,7 +188,7 @@ class AgentJobs:
     ) -> tuple[DispatchedWork, Ended, SessionAnswer]:
         """Return an agent's answer; without one, remind it in the same conversation and let it continue once."""
         sent, ended = await self._run_session(job, state, runner)
-        reading = await read_answer(sent.work, sent.ways, sent.before, ended.final)
+        reading = await read_answer(sent.work, sent.step_exits, sent.before, ended.final)
         while (
             reading.claim is None
             and ended.how == "done"
@@ -197,12 +198,12 @@ class AgentJobs:
             and sent.work.round < ROUNDS
             and not self._world.budgets.of_step(job, ended.usage)
         ):
-            problems = reading.problems or [missing_answer_hint(sent.ways)]
+            problems = reading.problems or [missing_answer_hint(sent.step_exits)]
             words = "\n".join([*problems, *ignored_answers(reading), REMINDER])
             sent = await self._dispatch.next_round(sent, ended, words)
             earlier, ended = ended.refused, await self._start(job, sent, runner)
             ended = msgspec.structs.replace(ended, refused=(*earlier, *ended.refused))
-            reading = await read_answer(sent.work, sent.ways, sent.before, ended.final)
+            reading = await read_answer(sent.work, sent.step_exits, sent.before, ended.final)
         await self._redact_files(sent.work)
         hidden = self._world.agents.secrets()
         return sent, hidden.value(ended), hidden.value(reading)

@@ -17,7 +17,7 @@ from treadle.protocol.answers.claim import Claim, routed_values, variant_of
 from treadle.protocol.items import Json
 from treadle.protocol.model import Protocol
 from treadle.results.channels import SessionAnswer, missing_answer_hint, missing_answer_reason
-from treadle.results.exits import Ways
+from treadle.results.exits import StepExits
 from treadle.results.handoff import NOTES
 from treadle.runtime.world import RunWorld, event_id
 
@@ -87,19 +87,19 @@ _LONGEST_NAME: Final = 100
 
 
 class AgentReport(msgspec.Struct, frozen=True):
-    """The end of an agent's session, its answer, and the ways in which it could have answered."""
+    """The end of an agent's session, its answer, and the exits of its step."""
 
     job: RunAgent
     ended: Ended
     reading: SessionAnswer
-    ways: Ways
+    step_exits: StepExits
 
 
 def claim_event(report: AgentReport, claim: Claim, protocol: Protocol, state: State, world: RunWorld) -> Exited:
     """Return the claim, with the orchestrator's own fields filled in."""
     job, notes = report.job, report.reading.notes
     fields: dict[str, Any] = dict(claim.fields)
-    if notes and NOTES in report.ways.fields(claim.exit) and not claim.fields.get(NOTES):
+    if notes and NOTES in report.step_exits.fields(claim.exit) and not claim.fields.get(NOTES):
         fields[NOTES] = notes  # the agent's handoff notes, if the exit has an empty field for notes
     fields |= own_fields(protocol, claim.exit, job, state, world.payloads)
     # A person's name comes from a file that others may have written.
@@ -137,9 +137,9 @@ def failure_event(report: AgentReport, changed: tuple[str, ...], world: RunWorld
     # A person without any other explanation gets the agent's last line of output.
     lines = [] if ended.detail else [line.strip() for line in ended.final.splitlines() if line.strip()]
     last_words = [f"its last words: {_without_surrogates(lines[-1][:_SHOWN])}"] if lines else []
-    for_person = "\n".join([explain(missing_answer_reason(report.ways)), *last_words])
+    for_person = "\n".join([explain(missing_answer_reason(report.step_exits)), *last_words])
     detail: dict[str, Json] = {
-        **failure_report(explain(missing_answer_hint(report.ways)), for_person),
+        **failure_report(explain(missing_answer_hint(report.step_exits)), for_person),
         **({NOTES: reading.notes} if reading.notes else {}),
         **({"files_changed": list(changed)} if changed else {}),
         "code": ended.code,

@@ -1,4 +1,4 @@
-"""Prepares everything before an agent starts, and stores it, so that it is found again after a crash."""
+"""Prepares everything before an agent starts, and stores it, so that the next process finds it after a crash."""
 
 import asyncio
 import json
@@ -29,7 +29,7 @@ from treadle.protocol.model import Protocol
 from treadle.results.assignment import MEMORY, Assignment
 from treadle.results.channels import HANDED_ON_FILE, Before, load_before, prepare_lane, save_before
 from treadle.results.exits import FILE as EXITS
-from treadle.results.exits import Ways, encode_exits, mark_of
+from treadle.results.exits import StepExits, encode_exits, mark_of
 from treadle.results.handoff import FILES as HANDOVERS
 from treadle.results.handoff import is_foreign
 from treadle.results.intake import MAX_ANSWER, read_file, remove_file, replace_file
@@ -137,10 +137,16 @@ class AgentTools(Port):
         ...
 
 
-def assignment_of(work: Work, ways: Ways) -> Assignment:
+def assignment_of(work: Work, step_exits: StepExits) -> Assignment:
     """Return the activity from the dispatcher's own data; no file that the agent could have changed is read."""
     return Assignment(
-        act=work.act, token=work.token, retry=work.retry, bundle=work.bundle, out=work.out, ways=ways, lane=work.lane
+        act=work.act,
+        token=work.token,
+        retry=work.retry,
+        bundle=work.bundle,
+        out=work.out,
+        step_exits=step_exits,
+        lane=work.lane,
     )
 
 
@@ -154,7 +160,7 @@ class DispatchedWork(NamedTuple):
     """An activity that is ready or started, with its exits and the state of its lane before."""
 
     work: Work
-    ways: Ways
+    step_exits: StepExits
     before: Before
 
 
@@ -180,14 +186,14 @@ class Dispatch:
     async def find_earlier(self, job: RunAgent) -> DispatchedWork | None:
         """Return the work that an earlier process dispatched for this activity."""
         home = home_of(self._folder, job)
-        work = await asyncio.to_thread(sent_work, home)
+        work = await asyncio.to_thread(load_work, home)
         before = await load_before(home)
-        return DispatchedWork(work, self._ways(job), before) if work and before is not None else None
+        return DispatchedWork(work, self._step_exits(job), before) if work and before is not None else None
 
     async def serve_again(self, sent: DispatchedWork) -> None:
         """Serve the tools of an agent from an earlier process at their old address; record a stray if that fails."""
         at = sent.work.tools_at
-        if at and await self._tools_of(sent.work, sent.ways) != at:
+        if at and await self._tools_of(sent.work, sent.step_exits) != at:
             lost = f"its tools cannot be served at {at} any more; `treadle emit` and its last output work"
             self._desk.stray(sent.work.act, "tools", lost)
 
@@ -216,14 +222,14 @@ class Dispatch:
             writes=allowed.reach,
             perms=self._desk.protocol.roles[job.role].perms,
         )
-        ways = self._ways(job)
+        step_exits = self._step_exits(job)
         # Should an agent delete its lane's `.git`, its git must not climb to the user's repository.
         env = {**bundle.environment(work), "GIT_CEILING_DIRECTORIES": str(lane.path.parent)}
         if self._seating:
             env |= await asyncio.to_thread(self._seating.seat, self._desk.protocol, state, job, work.token)
         work = msgspec.structs.replace(work, env=env)
         if abilities.mcp == "http":
-            work = msgspec.structs.replace(work, tools_at=await self._tools_of(work, ways))
+            work = msgspec.structs.replace(work, tools_at=await self._tools_of(work, step_exits))
         notes: Mapping[str, str] = {}
         if not abilities.person:
             notes = await self._world.files.notes([path for path in note_paths(allowed.reach) if not is_hidden(path)])
@@ -240,7 +246,7 @@ class Dispatch:
             before = await prepare_lane(lane.path)
             await save_before(before, home)
             await asyncio.to_thread(replace_file, home, _WORK, msgspec.json.encode(work, enc_hook=str))
-        return DispatchedWork(work, ways, before)
+        return DispatchedWork(work, step_exits, before)
 
     async def next_round(self, sent: DispatchedWork, ended: Ended, words: str) -> DispatchedWork:
         """Prepare another round of the same conversation, lane and token; `ended` has the usage so far."""
@@ -254,7 +260,7 @@ class Dispatch:
             used=ended.usage,
         )
         if work.tools_at:  # this process may not serve them yet
-            work = msgspec.structs.replace(work, tools_at=await self._tools_of(work, sent.ways))
+            work = msgspec.structs.replace(work, tools_at=await self._tools_of(work, sent.step_exits))
         with writing(work.home):
             await asyncio.to_thread(replace_file, work.bundle, _MCP, self._mcp(work))
             await asyncio.to_thread(replace_file, work.home, _WORK, msgspec.json.encode(work, enc_hook=str))
@@ -280,11 +286,11 @@ class Dispatch:
                     replace_file, folder, f"{folder_name(job.inst)}.md", notes.encode(errors="replace")
                 )
 
-    async def _tools_of(self, work: Work, ways: Ways) -> str:
+    async def _tools_of(self, work: Work, step_exits: StepExits) -> str:
         """Serve the tools of an activity from this process and return their address; empty if they are not served."""
         if self._tools is None:
             return ""
-        task = self._served[work.act] = assignment_of(work, ways)
+        task = self._served[work.act] = assignment_of(work, step_exits)
         return await self._tools.open(task, work.env, work.tools_at)
 
     def _contents(
@@ -314,8 +320,8 @@ class Dispatch:
         at = work.tools_at
         return msgspec.json.encode(mcp_config_at(at, work.token) if at else mcp_config(work.env, self._server))
 
-    def _ways(self, job: RunAgent) -> Ways:
-        return Ways(self._desk.protocol, self._desk.protocol.graphs[job.graph].steps[job.step].exits, self._limit)
+    def _step_exits(self, job: RunAgent) -> StepExits:
+        return StepExits(self._desk.protocol, self._desk.protocol.graphs[job.graph].steps[job.step].exits, self._limit)
 
 
 def _place_files(lane: Path, home: Path, files: Mapping[str, str], inst: str) -> None:
@@ -346,7 +352,7 @@ def home_of(folder: Path, job: ActivityCommand) -> Path:
     return folder / "acts" / (f"{name}~{job.retry}" if job.retry else name)
 
 
-def sent_work(home: Path) -> Work | None:
+def load_work(home: Path) -> Work | None:
     """Return the work dispatched to this folder; None if the dispatch was incomplete. Blocking."""
     data = read_file(home, _WORK)
     if not isinstance(data, bytes):

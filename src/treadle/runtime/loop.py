@@ -79,7 +79,7 @@ class Timers:
     def __init__(self, clock: Clock, inbox: Inbox, find: Find | None = None) -> None:
         self._clock, self._inbox, self._find = clock, inbox, find
         self._due: dict[str, _Due] = {}
-        self._next = math.inf  # when the clockwork looks again by itself
+        self._next = math.inf  # the time at which `run` wakes by itself
         self._changed = asyncio.Event()
 
     def set(self, id_: str, due: int) -> None:
@@ -141,8 +141,8 @@ class Tasks:
     ) -> None:
         if kind is None:
             await self._wait(self._others)
-        await self._wait(self._ended())  # jobs cancelled by the kernel end for good, before the others are left
-        self._performer.leave(orderly=kind is None)
+        await self._wait(self._ended())  # jobs that the kernel has cancelled end for good; the others stay open
+        self._performer.stop_driving(orderly=kind is None)
         for task in self._everything():
             task.cancel()
         await self._wait(self._everything())

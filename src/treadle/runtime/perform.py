@@ -77,8 +77,8 @@ class Perform(Performer):
             self._world.progress(job.id, Progress(note=note))
         fields: dict[str, Json] = {**claim, **verdict.fields}
         passed = {one.check for one in verdict.results if one.ok}
-        accepted = job.exit and all(check.advisory or check.name in passed for check in job.checks)
-        if not accepted:
+        passes = job.exit and all(check.advisory or check.name in passed for check in job.checks)
+        if not passes:
             refs: list[Json] = [{"check": one.check, "ok": one.ok, "report": one.report_ref} for one in verdict.results]
             kept: dict[str, Json] = {"report": verdict.report, "checks": refs}
             derived: dict[str, Routed] = {}
@@ -131,9 +131,9 @@ class Perform(Performer):
         """Mark a command of the outbox as performed, so it is not repeated."""
         self._desk.performed(address)
 
-    def leave(self, *, orderly: bool) -> None:
-        """Stop driving: at rest, all agents keep working; if interrupted, only people do."""
-        self._agents.leave(orderly=orderly)
+    def stop_driving(self, *, orderly: bool) -> None:
+        """Prepare for the cancellation of all jobs; `AgentJobs.stop_driving` says which agents keep working."""
+        self._agents.stop_driving(orderly=orderly)
 
     async def _quietly(self, tell: Callable[[], Awaitable[None]]) -> None:
         """Run a notification; a failure is recorded as a stray and stops nothing."""

@@ -21,7 +21,7 @@ from treadle.ports import Work
 from treadle.protocol.items import Json
 from treadle.results.tools import EMIT
 from treadle.runtime.agent import REMINDER
-from treadle.runtime.dispatch import sent_work
+from treadle.runtime.dispatch import load_work
 
 _SHELLS: Final = {"Bash": "command", "exec_command": "cmd", "run_shell_command": "command", "bash": "command"}
 _WRITERS: Final = {"Write": "file_path", "write_file": "file_path", "write": "filePath"}
@@ -91,7 +91,7 @@ class PlayedAgents:
         """Read the activities that were sent out since the last call; the latest comes last."""
         there = {(path.stat().st_mtime_ns, path) for path in self._runs.glob("*/acts/*/work.json")}
         for one in sorted(there - self._seen):
-            work = sent_work(one[1].parent)
+            work = load_work(one[1].parent)
             if work and work.prompt.strip() and not work.round:
                 self._known.pop(name := f"{work.act}~{work.retry} of {work.run}", None)
                 self._known[name] = work
