@@ -56,7 +56,9 @@ def try_(
         bool,
         typer.Option("--played", help="Play the model on loopback: no key, no cost; only the agent's program is real."),
     ] = False,
-    timeout: Annotated[float, typer.Option(help="Stop the agent after this many seconds.", min=1)] = 240,
+    timeout: Annotated[
+        float, typer.Option(metavar="SECONDS", help="Stop the agent after this many seconds.", min=1)
+    ] = 240,
     as_json: JsonOption = False,
 ) -> None:
     """Try an agent on four short steps in a scratch repository. Without --played, this uses its paid service."""

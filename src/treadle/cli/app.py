@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import Annotated, Any, Final, Protocol, runtime_checkable
 
 import typer
+from typer.main import get_command
 
 from treadle import __version__
 from treadle.cli.guard import guard
@@ -68,7 +69,7 @@ def main() -> int:
 def _run() -> None:
     """Exit with the command's exit code; turn usage errors into Treadle's own error messages."""
     try:
-        code = build(sys.argv[1:])(prog_name="treadle", standalone_mode=False)
+        code = use_plain_help(get_command(build(sys.argv[1:])))(prog_name="treadle", standalone_mode=False)
     except typer.Abort:
         raise KeyboardInterrupt from None
     except Exception as error:
@@ -145,6 +146,54 @@ def treadle(
         raise typer.Exit
 
 
+# Help without Python's words.
+#
+# Typer prints the Python type of each parameter (`<list[str]>`, even `<bool>` for a flag), bounds as `x>=0`, and the
+# line breaks of docstrings. It has no setting for that, so the parameters of the built commands are changed.
+
+_LINE_BREAK: Final = re.compile(r"(?<!\n)\n(?!\n)")
+
+
+def use_plain_help(command: Any) -> Any:
+    """Make the help of a command and its subcommands use the words of the reference: `--name NAME`, a flag alone."""
+    get_help_option = command.get_help_option
+    command.get_help_option = lambda context: _name_plainly(get_help_option(context))
+    command.help = _LINE_BREAK.sub(" ", command.help or "")
+    for param in command.params:
+        _name_plainly(param)
+    for part in getattr(command, "commands", {}).values():
+        use_plain_help(part)
+    return command
+
+
+def _name_plainly(param: Any) -> Any:
+    if param.param_type_name == "argument":
+        usage = usage_of(param)
+        param.get_usage_pieces = lambda _context: [usage]
+        param.display_type_rich = lambda ctx: ""  # noqa: ARG005 - Typer names it
+    param.metavar = "" if getattr(param, "is_flag", False) else value_name(param)
+    param._get_number_range_help_str = lambda: None
+    return param
+
+
+def value_name(param: Any) -> str:
+    """Return the word for the value of a parameter, such as NAME."""
+    word = str(param.metavar or param.name.upper())
+    return word.strip("[]") if param.param_type_name == "argument" else word
+
+
+def usage_of(param: Any) -> str:
+    """Return a parameter as it stands in a usage line: in brackets if it is optional."""
+    word = value_name(param)
+    if param.param_type_name == "argument":
+        if param.metavar:  # it has brackets itself if it is optional: the first of several words may be left out
+            return str(param.metavar)
+        word += "…" if param.nargs < 0 else ""
+    else:
+        word = param.opts[0] + ("" if param.is_flag else f" {word}")
+    return word if param.required else f"[{word}]"
+
+
 # Usage errors, in the form of every other error.
 #
 # The errors of Typer and click are recognised by their attributes, because the library that raises them differs by
@@ -201,7 +250,7 @@ def _unknown(kind: str, word: str, known: Any) -> str:
 
 def _named(param: Any) -> str:
     """Name a parameter as the reference does."""
-    return param.opts[0] if param.param_type_name == "option" else str(param.metavar or param.name.upper()).strip("[]")
+    return param.opts[0] if param.param_type_name == "option" else value_name(param)
 
 
 def _lowered(text: str) -> str:

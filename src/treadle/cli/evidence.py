@@ -22,7 +22,8 @@ def evidence(
     run: LatestRunArgument = None,
     as_json: JsonOption = False,
     html: Annotated[
-        Path | None, typer.Option("--html", help="Write a self-contained page to this file; - prints it.")
+        Path | None,
+        typer.Option("--html", metavar="FILE", help="Write a self-contained page to this file; - prints it."),
     ] = None,
     manifest: Annotated[
         bool, typer.Option("--manifest", help="Print which test stands for which criterion, as test_manifest.json.")

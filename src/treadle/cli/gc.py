@@ -26,7 +26,7 @@ from treadle.views.words import count_words
 def gc(
     run: Annotated[str | None, typer.Option("--run", help="Forget this run, which must have ended.")] = None,
     older_than: Annotated[
-        str | None, typer.Option(help="Also forget runs that ended longer ago than this: 30d, 12h, 0.")
+        str | None, typer.Option(metavar="AGE", help="Also forget runs that ended longer ago than this: 30d, 12h, 0.")
     ] = None,
     branches: Annotated[
         bool, typer.Option("--branches", help="Also remove the result branches of forgotten runs.")

@@ -24,7 +24,8 @@ def model_server(
     project: Annotated[
         Path | None,
         typer.Option(
-            help="Read SCRIPTS as those of scripted agents, and play them to the programs that work for this project."
+            metavar="FOLDER",
+            help="Read SCRIPTS as those of scripted agents, and play them to the programs that work for this project.",
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON Lines, for programs.")] = False,

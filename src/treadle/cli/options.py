@@ -8,7 +8,7 @@ RunArgument = Annotated[str | None, typer.Argument(help="The run; optional if on
 LatestRunArgument = Annotated[str | None, typer.Argument(help="The run; by default the latest one.")]
 QuestionArgument = Annotated[str | None, typer.Argument(help="The question, if several open ones offer this answer.")]
 NoteOption = Annotated[str, typer.Option(help="A note for the next agent of that instance.")]
-PartOption = Annotated[str, typer.Option(help="Only this instance and those below it.")]
+PartOption = Annotated[str, typer.Option(metavar="INSTANCE", help="Only this instance and those below it.")]
 ResumeOption = Annotated[bool, typer.Option("--resume", help="Then resume the run, as `treadle resume` does.")]
 LEVEL_HELP = "0: you do the agents' work; 1: each agent waits for `treadle go`; 2: agents start automatically."
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]

@@ -114,7 +114,9 @@ def draw(
     graph: GraphName = None,
     svg: Annotated[
         Path | None,
-        typer.Option("--svg", help="Write an SVG drawing to this file instead; - writes to standard output."),
+        typer.Option(
+            "--svg", metavar="FILE", help="Write an SVG drawing to this file instead; - writes to standard output."
+        ),
     ] = None,
 ) -> None:
     """Draw a protocol: as Mermaid on standard output, or as SVG into a file."""
@@ -211,7 +213,9 @@ def new(
     to: Annotated[
         Path | None,
         typer.Option(
-            "--to", help="The folder to write, which must be called NAME; by default .treadle/protocols/NAME."
+            "--to",
+            metavar="FOLDER",
+            help="The folder to write, which must be called NAME; by default .treadle/protocols/NAME.",
         ),
     ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Replace the built-in protocol of the same name.")] = False,

@@ -33,7 +33,8 @@ def run(
     name: Annotated[str, typer.Option(help="The name of the run; by default it is named after the spec.")] = "",
     level: Annotated[int, typer.Option(min=0, max=2, help=LEVEL_HELP)] = 2,
     merge: Annotated[
-        Merge | None, typer.Option(help="What happens to the result, instead of the setting `git.merge`.")
+        Merge | None,
+        typer.Option(metavar="|".join(Merge), help="What happens to the result, instead of the setting `git.merge`."),
     ] = None,
     only: Annotated[
         str,

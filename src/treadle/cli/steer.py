@@ -79,7 +79,7 @@ def go(
         list[str] | None,
         typer.Argument(help="The words that belong to the command, such as Λ2 MODULE after /arch-critic."),
     ] = None,
-    at: Annotated[str, typer.Option(help="The instance, if several have that step.")] = "",
+    at: Annotated[str, typer.Option(metavar="INSTANCE", help="The instance, if several have that step.")] = "",
     resume: ResumeOption = False,
 ) -> None:
     """Start a step that waits for you, or run a command of the protocol, such as /rev."""
@@ -100,7 +100,7 @@ def send(
         str | None, typer.Argument(metavar="SIGNAL", help="A signal that its protocol takes, such as StatusQuery.")
     ] = None,
     text: Annotated[str | None, typer.Argument(help="A text that goes with the signal.")] = None,
-    at: Annotated[str, typer.Option(help="The instance that gets the signal.")] = "root",
+    at: Annotated[str, typer.Option(metavar="INSTANCE", help="The instance that gets the signal.")] = "root",
     resume: ResumeOption = False,
 ) -> None:
     """Send a signal to an instance, which handles it between two steps. Prints where the instance stands."""
