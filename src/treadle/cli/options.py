@@ -10,7 +10,9 @@ QuestionArgument = Annotated[
     str | None, typer.Argument(help="The id of the question; needed only if several offer this answer.")
 ]
 NoteOption = Annotated[str, typer.Option(help="A note for the next agent of the instance that asked.")]
-ResumeOption = Annotated[bool, typer.Option("--resume", help="Resume the run afterwards.")]
+ResumeOption = Annotated[
+    bool, typer.Option("--resume", help="Resume the run afterwards; the exit codes are then those of `treadle run`.")
+]
 LEVEL_HELP = "0: you do the agents' work; 1: each agent waits for `treadle go`; 2: agents start automatically."
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 JsonAtEndOption = Annotated[bool, typer.Option("--json", help="Print JSON at the end, for programs.")]

@@ -95,7 +95,7 @@ def table(
     name: Name,
     graph: GraphName = None,
     full: Annotated[
-        bool, typer.Option("--full", help="Include the system exits of every step, and every repeated gate.")
+        bool, typer.Option("--full", help="Include the system exits of every step, and every copy of a shared step.")
     ] = False,
     json: JsonOption = False,
 ) -> None:
