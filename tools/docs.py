@@ -20,7 +20,7 @@ from tools.coverage_map import coverage_page
 from tools.json_page import json_page, json_schema
 from tools.places import DOCS
 from tools.protocol_story import how_it_goes, recorded_run, story
-from treadle.cli.app import build_all
+from treadle.cli.app import build_all, usage_of, value_name
 from treadle.cli.guard import EXITS
 from treadle.protocol.drawing.page import exits, heading, input_section, overview, roles
 from treadle.protocol.drawing.picture import mermaid
@@ -118,30 +118,17 @@ def cli_page() -> str:
 
 
 def _command(name: str, command: Any) -> str:
-    shown = [param for param in command.params if param.name not in UNTOLD]
+    shown = [param for param in command.params if param.name not in UNTOLD and not getattr(param, "hidden", False)]
     usage = " ".join(
-        [name, *(_placeholder(param) for param in shown), *(["COMMAND"] if hasattr(command, "commands") else [])]
+        [name, *(usage_of(param) for param in shown), *(["COMMAND"] if hasattr(command, "commands") else [])]
     )
     lines = [(_names(param), _meaning(param)) for param in shown]
     text = f"## {name}\n\n{(command.help or '').strip()}\n\n```console\n{usage}\n```\n"
     return text + (f"\n{markdown_table(('Argument or option', 'Meaning'), lines)}" if lines else "")
 
 
-def _placeholder(param: Any) -> str:
-    word = param.metavar or param.name.upper()
-    if param.param_type_name == "argument":
-        if param.metavar:  # it says itself whether it may be left out
-            return str(word)
-        word += "…" if param.nargs < 0 else ""
-    else:
-        word = param.opts[0] + ("" if param.is_flag else f" {word}")
-    return word if param.required else f"[{word}]"
-
-
 def _names(param: Any) -> str:
-    if param.param_type_name == "argument":
-        return str(param.metavar or param.name.upper()).strip("[]")
-    return ", ".join(param.opts)
+    return value_name(param) if param.param_type_name == "argument" else ", ".join(param.opts)
 
 
 def _meaning(param: Any) -> str:

@@ -15,9 +15,10 @@ def parts_imported_for(*arguments: str) -> set[str]:
     return set(subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout.split()) & PARTS
 
 
-def treadle(*arguments: str) -> subprocess.CompletedProcess[str]:
+def treadle(*arguments: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "treadle", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    settings = {**os.environ, **(env or {})}
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=settings)
 
 
 @pytest.mark.parametrize("name", ["demo", "protocol", "spec"])
@@ -45,6 +46,14 @@ def test_a_shell_completes_the_words_of_a_command(words: tuple[str, ...]) -> Non
 
 def test_a_group_with_one_command_stays_a_group() -> None:
     assert "new" in treadle("spec", "--help").stdout
+
+
+@pytest.mark.parametrize("colours", [{}, {"NO_COLOR": "1"}])
+def test_help_names_values_without_python_types(colours: dict[str, str]) -> None:
+    result = treadle("run", "--help", env=colours)
+    assert all(word in result.stdout for word in ("[SPEC]", "AGENT", "KEY=VALUE", "auto|branch|ask|never"))
+    assert not any(word in result.stdout for word in ("<", "list[", "x>=", "<=x", "[["))
+    assert "[RUN] [ASK] CHOICE" in treadle("answer", "--help", env=colours).stdout
 
 
 def test_an_unknown_command_gets_a_suggestion() -> None:

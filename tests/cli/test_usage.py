@@ -23,8 +23,8 @@ def test_a_usage_mistake_is_one_line(arguments: str, said: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "begins", "ends"),
     [
-        ("spec check", "FILE is missing: the file to check", "; see `treadle spec check --help`"),
-        ("protocol draw", "NAME is missing: a protocol's name", "; see `treadle protocol draw --help`"),
+        ("spec check", "FILE is missing: ", "; see `treadle spec check --help`"),
+        ("protocol draw", "NAME is missing: ", "; see `treadle protocol draw --help`"),
         ("run --level 7", "--level ", "; see `treadle run --help`"),
         ("run --merge bad", "--merge ", "; see `treadle run --help`"),
         ("protocol sim v3 --runs x", "--runs ", "; see `treadle protocol sim --help`"),

@@ -54,12 +54,19 @@ def try_(
     name: Annotated[str, typer.Argument(help="The agent, named as in the settings: claude, codex, acp:PROGRAM ARGS …")],
     played: Annotated[
         bool,
-        typer.Option("--played", help="Play the model on loopback: no key, no cost; only the agent's program is real."),
+        typer.Option(
+            "--played", help="Use a scripted model on this machine: no key, no cost; only the agent's program is real."
+        ),
     ] = False,
-    timeout: Annotated[float, typer.Option(help="Stop the agent after this many seconds.", min=1)] = 240,
+    timeout: Annotated[
+        float, typer.Option(metavar="SECONDS", help="Stop the agent after this many seconds.", min=1)
+    ] = 240,
     as_json: JsonOption = False,
 ) -> None:
-    """Try an agent on four short steps in a scratch repository. Without --played, this uses its paid service."""
+    """Try an agent on four short steps in a scratch repository. Without --played, the agent uses its paid service.
+
+    Exit code 0: the agent works; 1: it does not.
+    """
     from treadle.cli.agent_trial import print_trial, try_agent
 
     found = try_agent(name, played=played, quiet=as_json, patience=timeout)

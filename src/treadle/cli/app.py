@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import Annotated, Any, Final, Protocol, runtime_checkable
 
 import typer
+from typer.main import get_command
 
 from treadle import __version__
 from treadle.cli.guard import guard
@@ -18,11 +19,11 @@ from treadle.errors import TreadleError
 
 COMMANDS = {
     "demo": "Watch scripted agents build a small library in a real git repository.",
-    "config": "Show the settings in force and where each came from.",
+    "config": "Show each setting and its source.",
     "init": "Detect the project's tools and write a commented treadle.toml.",
     "doctor": "Check git, SQLite, test tools, agents, sandboxes and the project.",
-    "emit": "Hand in the answer of a step; agents call this.",
-    "mcp": "Serve MCP tools over stdio: a step's answer tools, or the project's memory.",
+    "emit": "Hand in an agent's answer to a step.",
+    "mcp": "Serve MCP tools for a step's answer, or for the project's memory.",
     "run": "Start a run and drive it until it ends or asks you something.",
     "resume": "Resume paused or interrupted runs.",
     "say": "Talk to a project in plain words: continue, status, approve, …",
@@ -30,27 +31,27 @@ COMMANDS = {
     "go": "Start a step that waits for you, or run a command of the protocol.",
     "retry": "Answer `retry` to the open question that offers it.",
     "skip": "Answer `skip` to the open question that offers it.",
-    "send": "Send a signal to an instance.",
-    "pause": "Pause a run: running agents may finish, nothing new starts.",
+    "send": "Send a signal to a run or to one of its parts.",
+    "pause": "Pause a run: let running agents finish, and start no others.",
     "level": "Set the automation level of a run.",
-    "abort": "End a run for good; its agents' work is kept.",
+    "abort": "End a run for good, and keep its agents' work.",
     "done": "Hand in your own work on a step and watch each check.",
     "deliver": "Move your branch to a run's verified result.",
     "serve": "Drive every unfinished run of this project as a service.",
     "runs": "List the project's runs, latest first.",
-    "status": "Show where runs stand: steps, attempts, open questions, cost.",
+    "status": "Show the state of runs: steps, attempts, open questions, cost.",
     "log": "Print a run's events.",
     "show": "Show one activity or one question in full.",
-    "evidence": "Show the proof for each criterion: tests, red and green runs, review, merge.",
-    "cost": "Show the tokens and money that a run has used.",
-    "replay": "Replay a run's log and compare the result with what is stored.",
-    "gc": "Remove leftovers of ended runs and of crashes.",
+    "evidence": "Show the proof for each criterion: tests, failing and passing runs, review, merge.",
+    "cost": "Show the tokens and the money that a run used.",
+    "replay": "Replay a run's log and compare the result with the stored state.",
+    "gc": "Remove what ended runs and crashes left behind.",
     "uninstall": "Remove Treadle from this project.",
-    "model-server": "Serve a played model on loopback, to try agents without a real one.",
+    "model-server": "Serve a scripted model, to try agents without a real model.",
 }
 GROUPS = {
-    "agents": "List the known agents, and try one.",
-    "hook": "Check the work of agents that you start yourself, when they stop.",
+    "agents": "List the known agents, or try one.",
+    "hook": "Check the work of agents that you started yourself, before they stop.",
     "memory": "Read, import and export what agents remember of a project.",
     "projects": "Register projects by name, for `treadle say`.",
     "protocol": "List, check, draw, simulate and create protocols.",
@@ -68,7 +69,7 @@ def main() -> int:
 def _run() -> None:
     """Exit with the command's exit code; turn usage errors into Treadle's own error messages."""
     try:
-        code = build(sys.argv[1:])(prog_name="treadle", standalone_mode=False)
+        code = use_plain_help(get_command(build(sys.argv[1:])))(prog_name="treadle", standalone_mode=False)
     except typer.Abort:
         raise KeyboardInterrupt from None
     except Exception as error:
@@ -145,6 +146,54 @@ def treadle(
         raise typer.Exit
 
 
+# Help without Python's words.
+#
+# Typer prints the Python type of each parameter (`<list[str]>`, even `<bool>` for a flag), bounds as `x>=0`, and the
+# line breaks of docstrings. It has no setting for that, so the parameters of the built commands are changed.
+
+_LINE_BREAK: Final = re.compile(r"(?<!\n)\n(?!\n)")
+
+
+def use_plain_help(command: Any) -> Any:
+    """Make the help of a command and its subcommands use the words of the reference: `--name NAME`, a flag alone."""
+    get_help_option = command.get_help_option
+    command.get_help_option = lambda context: _name_plainly(get_help_option(context))
+    command.help = _LINE_BREAK.sub(" ", command.help or "")
+    for param in command.params:
+        _name_plainly(param)
+    for part in getattr(command, "commands", {}).values():
+        use_plain_help(part)
+    return command
+
+
+def _name_plainly(param: Any) -> Any:
+    if param.param_type_name == "argument":
+        usage = usage_of(param)
+        param.get_usage_pieces = lambda _context: [usage]
+        param.display_type_rich = lambda ctx: ""  # noqa: ARG005 - Typer names it
+    param.metavar = "" if getattr(param, "is_flag", False) else value_name(param)
+    param._get_number_range_help_str = lambda: None
+    return param
+
+
+def value_name(param: Any) -> str:
+    """Return the word for the value of a parameter, such as NAME."""
+    word = str(param.metavar or param.name.upper())
+    return word.strip("[]") if param.param_type_name == "argument" else word
+
+
+def usage_of(param: Any) -> str:
+    """Return a parameter as it stands in a usage line: in brackets if it is optional."""
+    word = value_name(param)
+    if param.param_type_name == "argument":
+        if param.metavar:  # it has brackets itself if it is optional: the first of several words may be left out
+            return str(param.metavar)
+        word += "…" if param.nargs < 0 else ""
+    else:
+        word = param.opts[0] + ("" if param.is_flag else f" {word}")
+    return word if param.required else f"[{word}]"
+
+
 # Usage errors, in the form of every other error.
 #
 # The errors of Typer and click are recognised by their attributes, because the library that raises them differs by
@@ -201,7 +250,7 @@ def _unknown(kind: str, word: str, known: Any) -> str:
 
 def _named(param: Any) -> str:
     """Name a parameter as the reference does."""
-    return param.opts[0] if param.param_type_name == "option" else str(param.metavar or param.name.upper()).strip("[]")
+    return param.opts[0] if param.param_type_name == "option" else value_name(param)
 
 
 def _lowered(text: str) -> str:

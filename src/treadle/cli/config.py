@@ -21,20 +21,20 @@ from treadle.toolchains.toolchain import complete_settings
 
 
 def config(
-    key: Annotated[str | None, typer.Argument(help="Print only this key's value.")] = None,
-    protocol: Annotated[
-        str, typer.Option("--protocol", "-p", help="Show the settings as they hold for this protocol.")
-    ] = "",
+    key: Annotated[str | None, typer.Argument(help="Print only the value of this key.")] = None,
+    protocol: Annotated[str, typer.Option("--protocol", "-p", help="Show the settings for this protocol.")] = "",
     changes: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="KEY=VALUE", help="Show the settings with this change, as for `treadle run --set`."
+            "--set",
+            metavar="KEY=VALUE",
+            help="Show the settings with this change, as for `treadle run --set`; repeatable.",
         ),
     ] = None,
     keys: Annotated[bool, typer.Option("--keys", help="List every key with its meaning.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Show the settings in force and where each came from."""
+    """Show each setting and its source."""
     if keys:
         print_keys(as_json=as_json)
         return

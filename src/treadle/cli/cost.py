@@ -22,7 +22,7 @@ def cost(
     run: LatestRunArgument = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show the tokens and money that a run has used, by role, step, instance and attempt."""
+    """Show the tokens and the money that a run used, by role, step, instance and attempt."""
     from treadle.cli.run_reader import open_for_reading, read_run
     from treadle.engines.run_settings import agents_of
     from treadle.views.cost import cost as cost_of

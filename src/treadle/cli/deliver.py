@@ -33,7 +33,7 @@ from treadle.views.run_status import RunStatus
 def deliver(
     run: Annotated[
         str | None,
-        typer.Argument(help="A run that has ended well; optional if only one is undelivered."),
+        typer.Argument(help="A run that ended well; optional if only one has an undelivered result."),
     ] = None,
     *,
     rebase: Annotated[
@@ -50,11 +50,12 @@ def deliver(
         ),
     ] = "",
 ) -> None:
-    """Move your branch to a run's result. Exit code 2: refused, nothing has changed.
+    """Move your branch to a run's result, if every criterion is verified or a person accepted the unverified ones.
 
-    Delivers only if every criterion is verified, or a person has accepted those that are not (exit code 4).
+    If --rebase finds conflicts and the protocol has a rebase step, Treadle reopens the run and its agents resolve them.
 
-    With --rebase, conflicts reopen the run at the rebase step of its protocol, and it continues as with `resume`.
+    Exit code 0: Treadle delivered the result; 2: Treadle refused and changed nothing; 4: Treadle delivered the result,
+    and a person accepted unverified criteria. For a reopened run, the exit codes are those of `treadle run`.
     """
     project, meant = open_project(), find_run_to_deliver(run)
     with opened_store(project) as store:

@@ -8,13 +8,14 @@ import typer
 
 def demo(
     folder: Annotated[
-        Path | None, typer.Argument(help="The folder for the repository; by default a temporary one, which is kept.")
+        Path | None,
+        typer.Argument(help="The folder for the repository; by default a temporary folder, which Treadle keeps."),
     ] = None,
     protocol: Annotated[str, typer.Option("--protocol", "-p", help="The protocol to watch.")] = "v3",
     agent: Annotated[
         str | None,
         typer.Option(
-            "--agent", help="Let the real program of this agent do the work (claude, codex …); its model is played."
+            "--agent", help="Let the real program of this agent (claude, codex …) do the work, with a scripted model."
         ),
     ] = None,
     simulated: Annotated[
@@ -23,11 +24,16 @@ def demo(
     seed: Annotated[int | None, typer.Option(help="The seed of the simulated run; by default 1.")] = None,
     faults: Annotated[
         float | None,
-        typer.Option(min=0, max=1, help="The probability that something goes wrong in it; by default 0.1."),
+        typer.Option(
+            min=0, max=1, help="The probability that something goes wrong in the simulated run; by default 0.1."
+        ),
     ] = None,
-    speed: Annotated[float, typer.Option(min=0, help="The speed of a simulated run; 0 shows it at once.")] = 1.0,
+    speed: Annotated[float, typer.Option(min=0, help="The speed of the simulated run; 0 shows it at once.")] = 1.0,
 ) -> None:
-    """Watch scripted agents build a small library in a real git repository, with real tests and a kill -9."""
+    """Watch scripted agents build a small library in a real git repository, with real tests.
+
+    On the way, the demo kills the process that drives the run, and another process resumes the run.
+    """
     from treadle.cli.performance import perform_demo, play, recite, simulate_scenes
     from treadle.errors import TreadleError
 

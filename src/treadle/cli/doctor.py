@@ -48,7 +48,7 @@ def doctor(
 ) -> None:
     """Check git, SQLite, test tools, agents, sandboxes and the project.
 
-    Exit code 1: something required is missing.
+    Exit code 0: nothing required is missing; 1: something required is missing.
     """
     lines = asyncio.run(run_checkup())
     if as_json:

@@ -26,18 +26,21 @@ from treadle.views.words import exit_words
 
 
 def done(
-    run: Annotated[str, typer.Argument(help="The run, if several wait for you.")] = "",
+    run: Annotated[str, typer.Argument(help="The run; needed only if several wait for you.")] = "",
     file: AnswerFileArgument = None,
     exit_: Annotated[
-        str | None, typer.Option("--exit", metavar="EXIT", help="The name of the exit, if you give no file.")
+        str | None,
+        typer.Option(
+            "--exit", metavar="EXIT", help="The exit (one of the step's possible answers), if you give no file."
+        ),
     ] = None,
     field: FieldsOption = None,
-    step: Annotated[str, typer.Option(help="The step, if several are yours.")] = "",
+    step: Annotated[str, typer.Option(help="The step; needed only if you have several in hand.")] = "",
     resume: ResumeOption = False,
 ) -> None:
     """Hand in your own work on a step and watch each check.
 
-    Exit code 0: accepted; 1: the checks refused it; 2: bad input.
+    Exit code 0: no check refused the work; 1: a check refused it; 2: the input is wrong.
     """
     run, file = split_run_and_file(run, file)
     work = find_own_work(run, step)

@@ -18,13 +18,16 @@ from treadle.results.intake import Faulty, decode, read_file
 def emit(
     file: AnswerFileArgument = None,
     type_: Annotated[
-        str | None, typer.Option("--type", metavar="EXIT", help="The name of the exit, if you give no file.")
+        str | None,
+        typer.Option(
+            "--type", metavar="EXIT", help="The exit (one of the step's possible answers), if you give no file."
+        ),
     ] = None,
     field: FieldsOption = None,
 ) -> None:
-    """Hand in the answer of a step. Agents call this.
+    """Hand in an agent's answer to a step: one of the step's exits, with its fields. Agents call this command.
 
-    Exit code 0: received; 2: refused, with the reason.
+    Exit code 0: Treadle received the answer; 2: Treadle refused it and printed why.
     """
     task = assignment(os.environ)
     given = answer_from_command_line(task.step_exits, file, type_, field or [])

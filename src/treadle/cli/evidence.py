@@ -22,16 +22,17 @@ def evidence(
     run: LatestRunArgument = None,
     as_json: JsonOption = False,
     html: Annotated[
-        Path | None, typer.Option("--html", help="Write a self-contained page to this file; - prints it.")
+        Path | None,
+        typer.Option("--html", metavar="FILE", help="Write a self-contained page to this file; - prints it."),
     ] = None,
     manifest: Annotated[
-        bool, typer.Option("--manifest", help="Print which test stands for which criterion, as test_manifest.json.")
+        bool, typer.Option("--manifest", help="Print the tests of each criterion, in the format of test_manifest.json.")
     ] = False,
     force: Annotated[
         bool, typer.Option("--force", help="Let --html replace any file, not only an earlier page.")
     ] = False,
 ) -> None:
-    """Show the proof for each criterion: its tests, their red and green runs, review and merge."""
+    """Show the proof for each criterion: its tests, their failing and passing runs, review and merge."""
     if as_json + bool(html) + manifest > 1:
         raise TreadleError("--json, --html and --manifest exclude each other; give one", code="usage.conflict")
     if force and not html:

@@ -24,19 +24,24 @@ from treadle.views.words import count_words
 
 
 def gc(
-    run: Annotated[str | None, typer.Option("--run", help="Forget this run, which must have ended.")] = None,
+    run: Annotated[str | None, typer.Option("--run", help="Delete this ended run with its evidence.")] = None,
     older_than: Annotated[
-        str | None, typer.Option(help="Also forget runs that ended longer ago than this: 30d, 12h, 0.")
+        str | None,
+        typer.Option(
+            metavar="AGE", help="Also delete runs that ended longer ago than this (30d, 12h, 0), with their evidence."
+        ),
     ] = None,
     branches: Annotated[
-        bool, typer.Option("--branches", help="Also remove the result branches of forgotten runs.")
+        bool, typer.Option("--branches", help="Also remove the result branches of the deleted runs.")
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be freed, and remove nothing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print what Treadle would remove, and remove nothing.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Remove leftovers: lanes, worktrees, refs and caches of ended runs, and of crashes.
+    """Remove lanes (agents' checkouts), worktrees, refs and caches that ended runs and crashes left behind.
 
-    Undelivered results, evidence and unfinished runs stay. `--run` and `--older-than` delete runs with their evidence.
+    Undelivered results, evidence and unfinished runs stay. Only `--run` and `--older-than` delete runs.
     """
     if branches and run is None and older_than is None:
         text = "--branches says which runs lose their result: add --run RUN or --older-than AGE"

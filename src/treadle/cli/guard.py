@@ -26,7 +26,7 @@ EXITS: Final = {
     WAITS: "a run waits for a person",
     ACCEPTED: "a run ended well, but a person accepted unverified criteria",
     BUG: "a bug in treadle",
-    UNWRITABLE: "standard output or standard error cannot be written to: the disk is full, or it is closed",
+    UNWRITABLE: "Treadle cannot write to standard output or standard error: the disk is full, or the stream is closed",
     INTERRUPTED: "interrupted with Ctrl-C",
 }
 """Every exit code with its meaning; the reference of the command line lists them."""

@@ -36,15 +36,19 @@ from treadle.protocol.findings import suggest
 app = typer.Typer(invoke_without_command=True, pretty_exceptions_enable=False)
 _AGENT = Annotated[
     list[str] | None,
-    typer.Option("--agent", help="Only this program, claude or codex; by default all that are installed."),
+    typer.Option(
+        "--agent", help="Change only this program: claude or codex; repeatable. By default all that are on your PATH."
+    ),
+]
+_HOOKED_AGENT = Annotated[
+    list[str] | None,
+    typer.Option("--agent", help="Change only this program: claude or codex; repeatable. By default both."),
 ]
 _USER = Annotated[
     bool,
-    typer.Option(
-        "--user", help="Change your own settings of Claude Code, for all projects, instead of this project's."
-    ),
+    typer.Option("--user", help="Change your user settings of Claude Code, instead of this project's settings."),
 ]
-_DRY = Annotated[bool, typer.Option("--dry-run", help="Print what would change, and change nothing.")]
+_DRY = Annotated[bool, typer.Option("--dry-run", help="Print the changes, and make none.")]
 
 
 @app.callback()
@@ -53,13 +57,17 @@ def hook(
     legacy: Annotated[
         bool,
         typer.Option(
-            "--legacy", help="Also read NEEDS CLARIFICATION and the like in a HANDOFF.md without front matter."
+            "--legacy",
+            help="Also read NEEDS CLARIFICATION, CONSTITUTION VIOLATION and SCOPE WARNING in a HANDOFF.md "
+            "without front matter.",
         ),
     ] = False,
 ) -> None:
-    """Check the answer of an agent that wants to stop; its program calls this, with JSON on standard input.
+    """Check the answer of an agent that wants to stop.
 
-    Exit code 0: the agent may stop; 2: it must continue, and standard error says why. An agent without a step may stop.
+    The agent's program calls this command with JSON on standard input. An agent that works on no step may always stop.
+
+    Exit code 0: the agent may stop; 2: it must continue, and standard error says why.
     """
     if context.invoked_subcommand is None:
         from treadle.cli.hook_call import main
@@ -74,7 +82,7 @@ def install(
     legacy: Annotated[bool, typer.Option("--legacy", help="Install the hook as `treadle hook --legacy`.")] = False,
     dry_run: _DRY = False,
 ) -> None:
-    """Register the hook in the settings of Claude Code and Codex. Changes nothing else in them."""
+    """Register the hook in the settings of Claude Code and Codex. Change nothing else there."""
     for program in choose_programs(agent, user=user):
         change = to_install(program, own_command(legacy=legacy))
         advice = _TRUST_CODEX if program.name == "codex" else "" if program.is_users else _COMMIT
@@ -83,8 +91,8 @@ def install(
 
 
 @app.command()
-def uninstall(agent: _AGENT = None, user: _USER = False, dry_run: _DRY = False) -> None:
-    """Remove the hook from the settings of Claude Code and Codex. Changes nothing else in them."""
+def uninstall(agent: _HOOKED_AGENT = None, user: _USER = False, dry_run: _DRY = False) -> None:
+    """Remove the hook from the settings of Claude Code and Codex. Change nothing else there."""
     for program in choose_programs(agent, user=user, every=True):
         change = to_uninstall(program)
         gone = "" if change.after else ", which had nothing else and is removed"
@@ -94,7 +102,7 @@ def uninstall(agent: _AGENT = None, user: _USER = False, dry_run: _DRY = False) 
 
 @app.command()
 def status(as_json: JsonOption = False) -> None:
-    """Show for each program whether the hook is installed, and what is missing."""
+    """Show for each program whether it has the hook, and what is missing."""
     lines = asyncio.run(hook_lines(find_project(), every=True))
     if as_json:
         print_json(Health(lines=tuple(lines)))

@@ -9,12 +9,12 @@ def init(
     protocol: Annotated[
         str | None, typer.Option("--protocol", "-p", help="Also write the files that this protocol needs.")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be written, and write nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the files, and write nothing.")] = False,
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="Create the repository and its first commit without asking.")
     ] = False,
 ) -> None:
-    """Detect the project's tools and write a commented treadle.toml. Never overwrites a file."""
+    """Detect the project's tools and write a commented treadle.toml. Never overwrite a file."""
     from treadle.cli.project_setup import set_up_project
     from treadle.config.project import Project, current_folder, find_project
 

@@ -25,14 +25,14 @@ from treadle.views.timeline import describe_move, event_line
 
 def log(
     run: LatestRunArgument = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print an event as JSON on each line, for programs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print each event as a line of JSON, for programs.")] = False,
     follow: Annotated[
         bool, typer.Option("--follow", "-f", help="Print new events for as long as a process drives the run.")
     ] = False,
 ) -> None:
-    """Print a run's events, one per line, with the commands that followed.
+    """Print a run's events, one per line, and the commands that each event caused.
 
-    Exit code 3: with --follow, the driver stopped before the run ended.
+    Exit code 3: with --follow, the process that drove the run stopped before the run ended.
     """
     project = open_project()
     with open_for_reading(project) as store:

@@ -2,7 +2,10 @@
 
 
 def mcp() -> None:
-    """Serve MCP tools over stdio: inside a step the tools to answer with, elsewhere the project's memory."""
+    """Serve MCP tools over standard input and output.
+
+    Inside a step, they are the tools for the answer. Elsewhere, they are the tools of the project's memory.
+    """
     import os
 
     from treadle.results.assignment import assignment, is_inside

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 _RUN = Annotated[str | None, typer.Option("--run", help="The run; by default the latest one with a memory bank.")]
 _OF = Annotated[
-    str, typer.Option("--session", "-s", help="Export a dialogue of a run, instead of the project's own graph.")
+    str, typer.Option("--session", "-s", help="Export this dialogue of a run, instead of the project's own graph.")
 ]
 
 
@@ -29,9 +29,9 @@ def memory() -> None:
 
 @app.command("import")
 def import_(
-    file: Annotated[Path, typer.Argument(help="A file of the public knowledge-graph memory server: JSON Lines.")],
+    file: Annotated[Path, typer.Argument(help="A JSON Lines file of the public knowledge-graph memory server.")],
 ) -> None:
-    """Import new entries from a file into the project's graph. Imports nothing if a line is wrong."""
+    """Import new entries from a file into the project's graph. Import nothing if a line is wrong."""
     from treadle.memory.knowledge_tools import load_graph
     from treadle.memory.store import FILE, Memory, Space
 
@@ -48,7 +48,7 @@ def export(
     file: Annotated[Path, typer.Argument(help="The file to write; - writes to standard output.")] = Path("-"),
     session: _OF = "",
 ) -> None:
-    """Write the project's graph, or a dialogue, as JSON Lines. Never overwrites a file."""
+    """Write the project's graph, or a dialogue, as JSON Lines. Never overwrite a file."""
     from treadle.memory.dialogue import sessions_in
     from treadle.memory.knowledge_tools import dump_graph
     from treadle.memory.store import KnowledgeGraph, Space
@@ -77,11 +77,16 @@ def sessions() -> None:
 
 @app.command()
 def show(
-    what: Annotated[str, typer.Argument(help="A document: σ₄, s4, context; with a section: σ₄:R1, σ₄:State.")] = "",
+    what: Annotated[
+        str,
+        typer.Argument(
+            help="A document by symbol or name: σ₄, s4, context. Add :SECTION for one section: σ₄:R1, σ₄:State."
+        ),
+    ] = "",
     run: _RUN = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show a document of a run's memory bank, or list them all."""
+    """Show a document of a run's memory bank, or list all documents."""
     from treadle.cli.memory_bank import list_documents, read_run_bank, select_documents
 
     found = select_documents(read_run_bank(run), what)
@@ -96,9 +101,9 @@ def show(
 
 @app.command()
 def check(run: _RUN = None, as_json: JsonOption = False) -> None:
-    """Check a run's memory bank for broken cross-references and files that were changed in the checkout.
+    """Check a run's memory bank for broken cross-references and for changed files in the checkout.
 
-    Exit code 1: something is wrong.
+    Exit code 0: no findings; 1: findings.
     """
     from treadle.cli.memory_bank import check_bank, examine_bank, read_run_bank
 

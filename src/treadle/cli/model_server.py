@@ -19,17 +19,21 @@ if TYPE_CHECKING:
 def model_server(
     scripts: Annotated[Path, typer.Argument(help="The file with the scripts.", metavar="SCRIPTS")],
     port: Annotated[
-        int, typer.Option("--port", help="The port to listen on; 0 takes any free one.", min=0, max=65535)
+        int, typer.Option("--port", help="The port to listen on; 0 takes any free port.", min=0, max=65535)
     ] = 0,
     project: Annotated[
         Path | None,
         typer.Option(
-            help="Read SCRIPTS as those of scripted agents, and play them to the programs that work for this project."
+            metavar="FOLDER",
+            help="Answer the agents of the project in this folder; SCRIPTS then has the scripts of these agents.",
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON Lines, for programs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document per line, for programs.")] = False,
 ) -> None:
-    """Serve a played model on loopback, to try agents without a real one. Runs until interrupted."""
+    """Serve a scripted model on this machine, so that you can try agents without a real model.
+
+    Stop the server with Ctrl-C.
+    """
     from played_model.server import HOST, ModelServer
     from treadle.cli.output import harmless, print_json_line, print_text
     from treadle.errors import PortError

@@ -6,10 +6,13 @@ import typer
 
 RunArgument = Annotated[str | None, typer.Argument(help="The run; optional if only one is unfinished.")]
 LatestRunArgument = Annotated[str | None, typer.Argument(help="The run; by default the latest one.")]
-QuestionArgument = Annotated[str | None, typer.Argument(help="The question, if several open ones offer this answer.")]
-NoteOption = Annotated[str, typer.Option(help="A note for the next agent of that instance.")]
-PartOption = Annotated[str, typer.Option(help="Only this instance and those below it.")]
-ResumeOption = Annotated[bool, typer.Option("--resume", help="Then resume the run, as `treadle resume` does.")]
+QuestionArgument = Annotated[
+    str | None, typer.Argument(help="The id of the question; needed only if several offer this answer.")
+]
+NoteOption = Annotated[str, typer.Option(help="A note for the next agent of the instance that asked.")]
+ResumeOption = Annotated[
+    bool, typer.Option("--resume", help="Resume the run afterwards; the exit codes are then those of `treadle run`.")
+]
 LEVEL_HELP = "0: you do the agents' work; 1: each agent waits for `treadle go`; 2: agents start automatically."
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 JsonAtEndOption = Annotated[bool, typer.Option("--json", help="Print JSON at the end, for programs.")]
@@ -18,6 +21,6 @@ FieldsOption = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME=VALUE",
-        help="A field of that exit. Write lists, numbers and objects as JSON; @FILE takes the text of a file.",
+        help="A field of that exit; repeatable. Write lists, numbers and objects as JSON; @FILE reads a file's text.",
     ),
 ]

@@ -47,9 +47,9 @@ def add(
     folder: Annotated[
         Path | None, typer.Argument(help="The folder of the project; by default the current one.")
     ] = None,
-    name: Annotated[str, typer.Option(help="The name of the project; by default that of its folder.")] = "",
+    name: Annotated[str, typer.Option(help="The name of the project; by default the name of its folder.")] = "",
 ) -> None:
-    """Register a project, to address it by name from anywhere."""
+    """Register a project, so that you can address it by name from anywhere."""
     import os
 
     from treadle.config.project import open_project

@@ -73,11 +73,14 @@ def show(name: Name, json: JsonOption = False) -> None:
 @app.command()
 def check(
     protocols: Annotated[
-        list[str] | None, typer.Argument(help="Names or paths of protocols; by default all that are available.")
+        list[str] | None, typer.Argument(help="Names or paths of protocols; by default all available protocols.")
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Check protocols before they run. Exit code 0: no findings; 2: findings."""
+    """Check protocols before they run.
+
+    Exit code 0: no findings; 2: findings.
+    """
     results = examine(protocols or [])
     if json:
         print_json(Examination(findings=tuple(fault for result in results for fault in result.as_json())))
@@ -92,7 +95,7 @@ def table(
     name: Name,
     graph: GraphName = None,
     full: Annotated[
-        bool, typer.Option("--full", help="Include every step's system exits and every copy of a gate.")
+        bool, typer.Option("--full", help="Include the system exits of every step, and every copy of a shared step.")
     ] = False,
     json: JsonOption = False,
 ) -> None:
@@ -114,7 +117,9 @@ def draw(
     graph: GraphName = None,
     svg: Annotated[
         Path | None,
-        typer.Option("--svg", help="Write an SVG drawing to this file instead; - writes to standard output."),
+        typer.Option(
+            "--svg", metavar="FILE", help="Write an SVG drawing to this file instead; - writes to standard output."
+        ),
     ] = None,
 ) -> None:
     """Draw a protocol: as Mermaid on standard output, or as SVG into a file."""
@@ -132,10 +137,10 @@ def draw(
 @app.command()
 def schema(
     name: Name,
-    step: Annotated[str, typer.Argument(help="A step, or GRAPH.STEP where several graphs have one of that name.")],
+    step: Annotated[str, typer.Argument(help="A step; write GRAPH.STEP if several graphs have a step of that name.")],
     strict: Annotated[bool, typer.Option("--strict", help="Require optional fields too; they may be null.")] = False,
-    tools: Annotated[bool, typer.Option("--tools", help="Print one schema per exit, as tools take them.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="No effect: a schema is always JSON.")] = False,  # noqa: ARG001
+    tools: Annotated[bool, typer.Option("--tools", help="Print one schema for each exit, for use as a tool.")] = False,
+    json: Annotated[bool, typer.Option("--json", hidden=True, help="No effect: a schema is always JSON.")] = False,  # noqa: ARG001
 ) -> None:
     """Print the JSON Schema of an agent's answer at a step."""
     from treadle.protocol.answers import schema as schemas
@@ -149,13 +154,16 @@ def schema(
 def sim(
     name: Name,
     runs: Annotated[int, typer.Option(min=1, help="The number of runs.")] = 50,
-    seed: Annotated[int, typer.Option(help="The seed of the first run; each other run adds 1.")] = 0,
+    seed: Annotated[int, typer.Option(help="The seed of the first run; each further run adds 1.")] = 0,
     faults: Annotated[
         float, typer.Option(min=0, max=1, help="The probability that something goes wrong; with 0, most runs end well.")
     ] = 0.3,
     json: JsonOption = False,
 ) -> None:
-    """Run a protocol against a random world and check every invariant after every event. Exit code 2: findings."""
+    """Run a protocol with random answers and faults, and check every invariant after every event.
+
+    Exit code 0: no findings; 2: findings.
+    """
 
     found = simulate(load_sound_protocol(name), runs, faults, seed)
     if json:
@@ -174,17 +182,19 @@ def explore(
     scope: Annotated[
         list[str] | None,
         typer.Option(
-            help="A named scope (see --scopes), bounds, or both: 'leaf', "
-            "'attempts=1 budgets=any depth=1 widths=0,2 graph=cycle'. By default `small`."
+            help="The bounds: a named scope (see --scopes), single bounds, or both, such as 'leaf' or "
+            "'attempts=1 budgets=any depth=1 widths=0,2 graph=cycle'; by default `small`."
         ),
     ] = None,
-    scopes: Annotated[bool, typer.Option("--scopes", help="Only list the named scopes of the protocol.")] = False,
+    scopes: Annotated[
+        bool, typer.Option("--scopes", help="List the named scopes of the protocol, and search nothing.")
+    ] = False,
     limit: Annotated[int, typer.Option(min=1, help="The number of states after which the search stops.")] = 20_000,
     json: JsonOption = False,
 ) -> None:
-    """Try every answer in every order, in a small scope.
+    """Try every answer in every order, within small bounds (a scope).
 
-    Exit code 1: no findings, but some states were left out; 2: a deadlock, a dead end or a fault was found.
+    Exit code 0: no findings; 1: no findings, but the search stopped at its limit; 2: findings, such as a deadlock.
     """
     if scopes:
         named = read_protocol_scopes(name)
@@ -211,7 +221,9 @@ def new(
     to: Annotated[
         Path | None,
         typer.Option(
-            "--to", help="The folder to write, which must be called NAME; by default .treadle/protocols/NAME."
+            "--to",
+            metavar="FOLDER",
+            help="The new folder, which must have the name NAME; by default .treadle/protocols/NAME.",
         ),
     ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Replace the built-in protocol of the same name.")] = False,

@@ -8,7 +8,10 @@ from treadle.cli.options import LatestRunArgument
 def replay(
     run: LatestRunArgument = None,
 ) -> None:
-    """Replay a run's whole log and compare the result with what is stored. Exit code 1: they differ."""
+    """Replay a run's whole log and compare the result with the stored state.
+
+    Exit code 0: they are equal; 1: they differ.
+    """
     from treadle.cli.guard import UNWELL, complain
     from treadle.cli.run_reader import find_run, open_for_reading
     from treadle.errors import ReplayDivergence

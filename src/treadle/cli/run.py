@@ -24,30 +24,34 @@ def run(
     ] = None,
     protocol: Annotated[
         str | None,
-        typer.Option("--protocol", "-p", help="The protocol; by default `protocol.default` of the settings."),
+        typer.Option("--protocol", "-p", help="The protocol; by default the setting `protocol.default`."),
     ] = None,
-    agent: Annotated[list[str] | None, typer.Option(help="The AGENT for every role, or ROLE=AGENT for one.")] = None,
+    agent: Annotated[
+        list[str] | None, typer.Option(help="Use AGENT for every role, or ROLE=AGENT for one role; repeatable.")
+    ] = None,
     changes: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting for this run only.")
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Change a setting for this run only; repeatable."),
     ] = None,
-    name: Annotated[str, typer.Option(help="The name of the run; by default it is named after the spec.")] = "",
+    name: Annotated[str, typer.Option(help="The name of the run; by default Treadle names it after the spec.")] = "",
     level: Annotated[int, typer.Option(min=0, max=2, help=LEVEL_HELP)] = 2,
     merge: Annotated[
-        Merge | None, typer.Option(help="What happens to the result, instead of the setting `git.merge`.")
+        Merge | None,
+        typer.Option(metavar="|".join(Merge), help="Choose what happens to the result; this overrides `git.merge`."),
     ] = None,
     only: Annotated[
         str,
         typer.Option(
             metavar="[ITEM:]PART",
-            help="Run only one part of the protocol or one step, such as bootstrap or US-005:bdd.",
+            help="Run only one part or one step: `bootstrap`, or `US-005:bdd` for one item.",
         ),
     ] = "",
     as_json: JsonAtEndOption = False,
 ) -> None:
     """Start a run and drive it until it ends or asks you something.
 
-    Exit code 0: every criterion is verified; 4: the run ended well, but a person accepted unverified criteria; 1: it
-    ended otherwise; 3: it waits for you.
+    Exit code 0: every criterion is verified; 1: the run failed, was aborted or left criteria unverified; 3: the run
+    waits for you; 4: a person accepted unverified criteria.
     """
     from treadle.cli.guard import complain
     from treadle.cli.moves import continue_runs

@@ -32,7 +32,10 @@ from treadle.talk.speaker import (
 
 def say(
     words: Annotated[
-        list[str], typer.Argument(metavar="WORDS", help='The sentence: "continue cart-app"; "help" lists them.')
+        list[str],
+        typer.Argument(
+            metavar="WORDS", help='What you want to say, such as "continue cart-app"; "help" lists all sentences.'
+        ),
     ],
     as_json: JsonAtEndOption = False,
 ) -> None:

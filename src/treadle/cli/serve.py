@@ -44,7 +44,7 @@ def serve(
         ),
     ] = "",
 ) -> None:
-    """Drive every unfinished run of this project as a service; also serves its memory and listens to bots."""
+    """Drive every unfinished run of this project as a service, serve its memory, and listen to chat bots."""
     project = open_project()
     if install:
         typer.echo(install_unit(project))

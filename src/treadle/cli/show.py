@@ -39,7 +39,7 @@ from treadle.views.words import count_words, duration, plain, reason, report_wor
 
 def show(
     run_or_id: Annotated[
-        str | None, typer.Argument(metavar="[RUN]", help="The run; optional if there is only one.")
+        str | None, typer.Argument(metavar="[RUN]", help="The run; optional if there is only one run.")
     ] = None,
     id_: Annotated[
         str | None,
@@ -48,9 +48,9 @@ def show(
     as_json: JsonOption = False,
     prompt: Annotated[bool, typer.Option("--prompt", help="Print only the agent's whole prompt.")] = False,
 ) -> None:
-    """Show one activity: its input, what the agent claimed, what the checks found, and the outcome.
+    """Show one activity (one execution of a step): its input, the agent's claim, the checks, and the outcome.
 
-    Or one question: its full text, what led to it, and its answer.
+    For a question, show its full text, what led to it, and its answer.
     """
     if as_json and prompt:
         raise TreadleError("--json and --prompt exclude each other; give one", code="usage.conflict")

@@ -41,10 +41,10 @@ def new(
     ] = Path("spec.yaml"),
     protocol: Annotated[
         str | None,
-        typer.Option("--protocol", "-p", help="The protocol to write it for; by default that of the settings."),
+        typer.Option("--protocol", "-p", help="The protocol; by default the setting `protocol.default`."),
     ] = None,
 ) -> None:
-    """Write a commented example of a protocol's input. Never overwrites a file."""
+    """Write a commented example of a protocol's input. Never overwrite a file."""
     name = protocol or load_current_settings().config().protocol
     load_with_warning(name)
     if str(file) in STDOUT:
@@ -63,13 +63,14 @@ def new(
 def check(
     file: Annotated[Path, typer.Argument(help="The file to check; - reads YAML or JSON from standard input.")],
     protocol: Annotated[
-        str | None, typer.Option("--protocol", "-p", help="The protocol; by default every one that accepts the file.")
+        str | None,
+        typer.Option("--protocol", "-p", help="The protocol; by default every protocol that accepts the file."),
     ] = None,
     json: JsonOption = False,
 ) -> None:
     """Check whether a protocol accepts a file as its input.
 
-    Exit code 0: it does; 2: it does not, and each finding has a line.
+    Exit code 0: it does; 2: it does not, and Treadle prints one finding per line.
     """
     found = judge_spec(file, protocol)
     if json:

@@ -14,11 +14,11 @@ def status(
     as_json: JsonOption = False,
     watch: Annotated[bool, typer.Option("--watch", help="Keep updating while a process drives the run.")] = False,
 ) -> None:
-    """Show where all runs stand, or one run: steps, attempts, open questions, cost.
+    """Show the state of all runs, or of one run: steps, attempts, open questions, cost.
 
-    --watch without a run follows the latest one that is still going.
+    Without RUN, --watch follows the latest unfinished run.
 
-    Exit code 3: with --watch, the driver stopped before the run ended.
+    Exit code 3: with --watch, the process that drove the run stopped before the run ended.
     """
     from treadle.cli.log import watch_run
     from treadle.cli.output import print_json

@@ -13,7 +13,6 @@ from treadle.cli.options import (
     LEVEL_HELP,
     JsonAtEndOption,
     NoteOption,
-    PartOption,
     QuestionArgument,
     ResumeOption,
     RunArgument,
@@ -31,12 +30,16 @@ def answer(
         str | None, typer.Argument(metavar="[ASK]", help="The id of the question; needed only if several are open.")
     ] = None,
     choice: Annotated[str | None, typer.Argument(metavar="CHOICE", help="The answer.")] = None,
-    note: Annotated[str, typer.Option(help="A note for the next agent of that instance; some answers need it.")] = "",
+    note: Annotated[
+        str, typer.Option(help="A note for the next agent of the instance that asked; some answers need it.")
+    ] = "",
     resume: ResumeOption = False,
 ) -> None:
-    """Answer a question of a run. A running driver acts on it at once; otherwise add `--resume`.
+    """Answer a question of a run.
 
-    Exits like `treadle run` if this command drives the run to its end.
+    If a process drives the run, that process acts on the answer at once. If not, add `--resume`.
+
+    If this command drives the run to its end, the exit codes are those of `treadle run`.
     """
     from treadle.cli.moves import move
 
@@ -74,12 +77,14 @@ def _choose(choice: str, note: str) -> "Callable[..., str]":
 
 def go(
     run: RunArgument = None,
-    step: Annotated[str | None, typer.Argument(help="The step, or a command of the protocol such as /rev.")] = None,
+    step: Annotated[str | None, typer.Argument(help="The step, or a command of the protocol, such as /rev.")] = None,
     words: Annotated[
         list[str] | None,
-        typer.Argument(help="The words that belong to the command, such as Λ2 MODULE after /arch-critic."),
+        typer.Argument(help="The arguments of the command, such as Λ2 MODULE for /arch-critic."),
     ] = None,
-    at: Annotated[str, typer.Option(help="The instance, if several have that step.")] = "",
+    at: Annotated[
+        str, typer.Option(metavar="INSTANCE", help="The instance; needed only if several have that step.")
+    ] = "",
     resume: ResumeOption = False,
 ) -> None:
     """Start a step that waits for you, or run a command of the protocol, such as /rev."""
@@ -97,13 +102,18 @@ def go(
 def send(
     run: RunArgument = None,
     signal: Annotated[
-        str | None, typer.Argument(metavar="SIGNAL", help="A signal that its protocol takes, such as StatusQuery.")
+        str | None, typer.Argument(metavar="SIGNAL", help="A signal of the protocol, such as StatusQuery.")
     ] = None,
-    text: Annotated[str | None, typer.Argument(help="A text that goes with the signal.")] = None,
-    at: Annotated[str, typer.Option(help="The instance that gets the signal.")] = "root",
+    text: Annotated[str | None, typer.Argument(help="The text of the signal.")] = None,
+    at: Annotated[
+        str, typer.Option(metavar="INSTANCE", help="The instance that gets the signal; root is the run itself.")
+    ] = "root",
     resume: ResumeOption = False,
 ) -> None:
-    """Send a signal to an instance, which handles it between two steps. Prints where the instance stands."""
+    """Send a signal to an instance: to the run itself (root) or to one of its parts.
+
+    The instance handles the signal between two steps. The command prints the instance's current step.
+    """
     from treadle.cli.moves import move
     from treadle.cli.output import harmless
     from treadle.engines.status import read_status
@@ -136,8 +146,16 @@ def level(
     raise typer.Exit(move([run], act, resume=resume))
 
 
-def pause(run: RunArgument = None, at: PartOption = "root") -> None:
-    """Pause a run: running agents may finish, nothing new starts. `treadle resume` continues."""
+_PAUSED_PART = Annotated[
+    str, typer.Option(metavar="INSTANCE", help="Pause only this instance and all below it; root is the whole run.")
+]
+_ENDED_PART = Annotated[
+    str, typer.Option(metavar="INSTANCE", help="End only this instance and all below it; root is the whole run.")
+]
+
+
+def pause(run: RunArgument = None, at: _PAUSED_PART = "root") -> None:
+    """Pause a run: let running agents finish, and start no others. `treadle resume` continues the run."""
     from treadle.cli.moves import move
 
     def act(client: "Client", run: str) -> str:
@@ -147,8 +165,8 @@ def pause(run: RunArgument = None, at: PartOption = "root") -> None:
     raise typer.Exit(move([run], act))
 
 
-def abort(run: RunArgument = None, at: PartOption = "root") -> None:
-    """End a run for good: stops its agents, keeps their work, merges nothing more."""
+def abort(run: RunArgument = None, at: _ENDED_PART = "root") -> None:
+    """End a run for good: stop its agents, keep their work, and merge nothing more."""
     from treadle.cli.moves import move
 
     def act(client: "Client", run: str) -> str:
@@ -160,11 +178,14 @@ def abort(run: RunArgument = None, at: PartOption = "root") -> None:
 
 def resume(
     run: Annotated[
-        str | None, typer.Argument(help="The run; by default every unfinished run without a driver.")
+        str | None, typer.Argument(help="The run; by default every unfinished run that no process drives.")
     ] = None,
     as_json: JsonAtEndOption = False,
 ) -> None:
-    """Resume paused or interrupted runs. Exits like `treadle run`."""
+    """Resume paused or interrupted runs.
+
+    The exit codes are those of `treadle run`.
+    """
     from treadle.cli.moves import continue_runs, prepare_resume, resume_elsewhere
     from treadle.config.project import open_project
     from treadle.engines.run_settings import opened_store

@@ -46,12 +46,14 @@ def uninstall(
     force: Annotated[
         bool, typer.Option("--force", help="Also remove unfinished runs and undelivered results, which are then lost.")
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="List what would be removed, and remove nothing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="List what Treadle would remove, and remove nothing.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Remove Treadle from this project: refs, branches, lanes, runs with their evidence, memory, hooks.
 
-    Your commits and files stay. It lists what it will remove, and asks.
+    Your commits and files stay. Treadle lists what it will remove, and asks you first.
     """
     uninstalling = Uninstalling(open_project(), config=config)
     traces = asyncio.run(uninstalling.find())
