@@ -9,6 +9,7 @@ import re
 from collections.abc import Collection, Iterable
 from typing import Final
 
+from treadle.config.model import ToolchainSettings
 from treadle.evidence.checks.scope import measured_tree
 from treadle.evidence.findings import CheckProblem, join_names, note, problem
 from treadle.evidence.manifest import has_own_manifest, read_manifest
@@ -109,6 +110,11 @@ times.
 """
 
 
+def reruns_of(settings: ToolchainSettings) -> int:
+    """How often a suspect test is run again; 0 if the project wants no reruns."""
+    return max(_RERUNS, settings.reruns) if settings.reruns else 0
+
+
 class SuiteBaseline:
     """The test verdicts from before a piece of work: at the run's start, and at the commit where the work began."""
 
@@ -172,8 +178,7 @@ class SuiteBaseline:
 
     @property
     def _reruns(self) -> int:
-        """How often a test is run again; 0 if the project wants no reruns."""
-        return max(_RERUNS, self._measure.settings.reruns) if self._measure.settings.reruns else 0
+        return reruns_of(self._measure.settings)
 
     async def unchanged(self, base: str, head: str, run: TestRun, ids: list[str]) -> set[str]:
         """Those of some tests that are written at `head` as they were at `base`."""

@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from treadle.evidence.baseline import SuiteBaseline, excuse_notes, red_at_start
+from treadle.evidence.baseline import MOST, SuiteBaseline, excuse_notes, may_be_chance, red_at_start, reruns_of
 from treadle.evidence.checks.contract import ran_of
 from treadle.evidence.code_shapes import read_pieces
 from treadle.evidence.findings import CheckProblem, join_names, note, problem
@@ -44,6 +44,7 @@ def left_red(case: Case) -> set[str]:
 _LEFT_RED: Final = "is to fail until somebody implements what it is about"
 _FAILS_THERE: Final = "fails on the branch without the result, too"
 _UNSTABLE: Final = "failed once and passed once with nothing changed"
+_UNSTABLE_THERE: Final = "passes and fails by chance on the branch without the result, too"
 
 
 class MergeVerifier(CommitVerifier):
@@ -300,13 +301,19 @@ class DeliveryVerifier:
         others = [id_ for id_ in bad_tests(run) if file_of(id_, run) not in own]
         known: dict[str, CheckProblem | None] = {}
         if others:
-            before = await self._measure.known_suite(await self._git.tree(onto))
-            failing = [id_ for id_ in red_at_start(before, run) if id_ in others]
+            there = await self._measure.known_suite(await self._git.tree(onto))
+            failing = [id_ for id_ in red_at_start(there, run) if id_ in others]
             known = {id_: note(_FAILS_THERE, test=id_, code="baseline.failing") for id_ in failing}
         if left := [id_ for id_ in others if id_ not in known and id_ in run.collected]:
             again = await self._measure.suite(tree, ids=left, again=1, mirrors=False)
             flaky = [id_ for id_ in left if again.is_believable and id_ in again.passed]
             known |= {id_: note(_UNSTABLE, test=id_, code="baseline.flaky") for id_ in flaky}
+            # A test that fails every second time may fail twice here, so ask the branch without the result, too.
+            steady = may_be_chance(run, [id_ for id_ in left if id_ not in flaky])
+            before = await self._git.tree(onto)
+            times = reruns_of(self._measure.settings) if len(steady) <= MOST else 0
+            unstable = await self._measure.unstable(before, steady, times) if steady else set()
+            known |= {id_: note(_UNSTABLE_THERE, test=id_, code="baseline.flaky") for id_ in unstable}
         waiting = [id_ for id_ in left_red(self._case) if id_ in bad_tests(run)]
         return known | {id_: note(_LEFT_RED, test=id_, code="green.left_red") for id_ in waiting}
 

@@ -225,3 +225,54 @@ def test_a_test_that_cannot_run_on_the_skeleton_is_tried_without_the_code_it_mee
         assert [found[0] for found in refused(stage, verdict, "seen_red")] == ["red.vacuous"]
 
     run(story())
+
+
+FLIPS = """import pathlib
+from src.calc.old import one
+
+COUNT = pathlib.Path({place!r})
+
+
+def test_flips() -> None:
+    runs = len(COUNT.read_bytes()) if COUNT.exists() else 0
+    COUNT.write_bytes(bytes(runs + 1))
+    assert runs % 4 == {passes} and one() == 1
+"""
+
+
+@pytest.mark.parametrize("check", ["red", "seen_red"])
+@pytest.mark.parametrize("passes", range(4))
+def test_an_old_flaky_test_proves_no_criterion(tmp_path: Path, check: str, passes: int) -> None:
+    """In whichever of its runs it passes: on the base commit, at red, or on the skeleton."""
+    flips = "tests/calc/test_flips.py"
+    text = FLIPS.format(place=str(tmp_path / "count"), passes=passes)
+    language = PYTHON._replace(files=PYTHON.files | {flips: text})
+
+    async def story() -> None:
+        stage = await staged(tmp_path, language)
+        if check == "seen_red":
+            listed = {PYTHON.new_id: "AC-1"}
+            await stage.claim("tests", "TestsReady", {**PYTHON.new, **manifest(listed)}, checks="checkpoint")
+            await stage.claim("impl", "TestsPassed", {"src/calc/add.py": ADD}, checks="checkpoint")
+        files = {**PYTHON.new, **manifest({PYTHON.new_id: "AC-1", f"{flips}::test_flips": "AC-2"})}
+        verdict = await stage.claim("tests", "TestsReady", files, checks=f"checkpoint {check}", n="2.1")
+        assert f"{flips}::test_flips" in [test for _, _, test in refused(stage, verdict, check)]
+        evidence = stage.evidence(verdict, check)
+        assert f"{flips}::test_flips" not in [*evidence.get("red", []), *evidence["red_on_skeleton"]]
+
+    run(story())
+
+
+def test_an_old_test_that_always_fails_may_prove_a_criterion(tmp_path: Path) -> None:
+    waiting = "from src.calc.add import add\n\n\ndef test_nothing() -> None:\n    assert add(0, 0) == 0\n"
+    language = PYTHON._replace(files=PYTHON.files | {"tests/calc/test_waiting.py": waiting})
+
+    async def story() -> None:
+        stage = await staged(tmp_path, language)
+        old = "tests/calc/test_waiting.py::test_nothing"
+        files = {**PYTHON.new, **manifest({PYTHON.new_id: "AC-1", old: "AC-2"})}
+        verdict = await stage.claim("tests", "TestsReady", files, checks="checkpoint red")
+        assert verdict.report == ""
+        assert stage.evidence(verdict, "red")["red"] == [PYTHON.new_id, old]
+
+    run(story())
