@@ -9,7 +9,7 @@ import pytest
 from tests.evidence.stage import ADD, FILES, SPEC, TEST, Stage, run
 from treadle.config.model import ToolchainSettings as Settings
 from treadle.evidence.measurements import Cache
-from treadle.evidence.merge_verifier import MergeVerifier
+from treadle.evidence.merge_verifier import DeliveryVerifier, MergeVerifier
 from treadle.evidence.project_facts import ProjectTools
 from treadle.git.trees import TreeEntry
 from treadle.kernel.commands import RunEffect
@@ -149,3 +149,34 @@ def junit(root: Path, report: str, code: int) -> ProjectToolchain:
     return ProjectToolchain(
         settings=Settings(kind="junit", timeout=60, test=command), root=root, tests=tests, sandbox=NONE
     )
+
+
+FLIPS = """import pathlib
+
+COUNT = pathlib.Path({place!r})
+
+
+def test_flips() -> None:
+    runs = len(COUNT.read_bytes()) if COUNT.exists() else 0
+    COUNT.write_bytes(bytes(runs + 1))
+    assert runs % 3 == 1
+"""
+
+
+def test_a_flaky_test_of_the_branch_does_not_refuse_a_delivery(tmp_path: Path) -> None:
+    """It fails with the result, passes on the branch, fails again with the result, and does both on the branch."""
+
+    async def story() -> None:
+        place = tmp_path / "count"
+        flips = {"tests/test_flips.py": FLIPS.format(place=str(place))}
+        stage = await (await Stage(tmp_path, files={**FILES, **flips}).start()).tested()
+        onto = await stage.facts.head(stage.state, "root")
+        await stage.claim("impl", "TestsPassed", {"src/calc/add.py": ADD}, checks="checkpoint")
+        head = await stage.facts.head(stage.state, "root")
+        place.unlink(missing_ok=True)
+        one = DeliveryVerifier(stage.facts, stage.tools, Cache(tmp_path / "fresh", b"key"), stage.case({}), "deliver")
+        proofs = ["tests/calc/test_add.py::test_adds"]
+        assert await one.verify(head, onto, {"src/calc/add.py"}, proofs, head) is None
+        assert place.stat().st_size > len(("with the result", "on the branch", "with the result again"))
+
+    run(story())
