@@ -230,6 +230,7 @@ EVIDENCE: Final[dict[str, str]] = {
     "tests.few_examples": "The tests of a criterion all pass with a simple wrong implementation.",
     "tests.modified": "A step changed a test file that it may not change.",
     "tests.no_skeleton": "There is no skeleton to try wrong implementations on.",
+    "tests.rewritten": "A step changed an old test that passed, and it still passes: it may demand less than before.",
     "tests.stand_in": "A test passes with a value that its own example contradicts: it does not call the real code.",
     "tests.uncollectable": "A test file cannot be collected.",
     "tests.unlisted": "The tests cannot be listed.",

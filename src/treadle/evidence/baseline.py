@@ -18,6 +18,7 @@ from treadle.evidence.subject import WRITES_TESTS, Subject
 from treadle.evidence.suite import bad_tests, describe_test, file_of, suite_before, suite_on_work
 from treadle.protocol.model import Graph, tag_of
 from treadle.toolchains.results import TestRun
+from treadle.toolchains.test_names import function_of
 
 # The exits by which a step can send tests back to the steps that write them.
 
@@ -208,8 +209,8 @@ def red_at_start(start: TestRun, run: TestRun) -> set[str]:
     return {id_ for id_ in bad_tests(run) if id_ in known or file_of(id_, run) in known}
 
 
-def _definition(path: str, data: bytes | None, id_: str) -> str:
-    """A test as it is written, without its layout; empty if there is none."""
+def _definition(path: str, data: bytes | None, id_: str, *, whole: bool = True) -> str:
+    """A test as it is written, without its layout; if not whole, only the body of a function. Empty if there is none."""
     if not path.endswith(".py"):
         return _block((data or b"").decode(errors="replace"), id_)
     try:
@@ -221,7 +222,10 @@ def _definition(path: str, data: bytes | None, id_: str) -> str:
         if not inside:
             return ""
         node = inside[-1]
-    return "" if isinstance(node, ast.Module) else ast.dump(node)
+    if isinstance(node, ast.Module):
+        return ""
+    parts = [node] if whole else getattr(node, "body", [])
+    return "\n".join(map(ast.dump, parts))
 
 
 _OPENING: Final = re.compile(r"\s*(?:func|def|fn|test|it|describe|suite|context|#\[)(?![\w-])")
@@ -254,6 +258,26 @@ async def lucky_tests(s: Subject, run: TestRun, ids: Iterable[str]) -> list[str]
     # The project may do without reruns of tests that are nobody's proof; a proof needs them.
     unstable = await s.measure.unstable(tree, failing, max(_RERUNS, s.measure.settings.reruns)) if failing else set()
     return sorted(old & seen.passed | unstable)
+
+
+async def rewritten_tests(s: Subject, run: TestRun, ids: Iterable[str]) -> list[str]:
+    """Those of some tests whose body the instance found otherwise: it passed there, and the new one passes, too.
+
+    A test with cases, one of which fails now, has got a new case.
+    """
+    origin = await s.origin()
+    seen = await s.measure.known_suite(await s.git.tree(origin))
+    growing = {function_of(id_) for id_ in bad_tests(run)}
+    found: list[str] = []
+    for id_ in ids:
+        file = file_of(id_, run)
+        if id_ not in seen.passed or id_ not in run.passed or function_of(id_) in growing:
+            continue
+        old, new = [
+            _definition(file, await s.git.show(commit, file), id_, whole=False) for commit in (origin, s.work.commit)
+        ]
+        found += [id_] if old and new and old != new else []
+    return found
 
 
 async def excused_tests(s: Subject, run: TestRun, ids: Iterable[str]) -> dict[str, str]:

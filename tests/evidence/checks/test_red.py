@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.evidence.stage import ADD, MANIFEST, SKELETON, TEST, Stage, run
+from tests.evidence.stage import ADD, FILES, MANIFEST, SKELETON, TEST, Stage, run
 from treadle.ports import Verdict
 
 GREEN = "def test_old() -> None:\n    assert 1 + 1 == 2\n"
@@ -303,5 +303,43 @@ def test_the_author_says_which_test_stands_for_which_criterion_of_a_cycle(
                 "AC-1": [f"{NEW}::test_adds"],
                 "AC-2": [f"{NEW}::test_more"],
             }
+
+    run(story())
+
+
+OLD = """import pytest
+from src.calc.old import one
+
+
+@pytest.mark.parametrize("times", [1{more}])
+def test_old(times: int) -> None:
+    {body}
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "body", "codes"),
+    [
+        ("", "assert one() * times in (1, 2)", ["tests.rewritten"]),
+        ("", "assert one() * times > 0", ["tests.rewritten"]),
+        (", 2", "assert one() * times == times", ["red.vacuous"]),
+        ("", "assert one() * times == 2", []),
+        ("", "assert one() * times == times  # as ever", []),
+    ],
+    ids=["loosened", "loosened by a comparison", "a case more, which passes", "changed, and red", "a comment"],
+)
+def test_an_old_test_that_still_passes_may_not_be_rewritten(
+    tmp_path: Path, more: str, body: str, codes: list[str]
+) -> None:
+    old = "tests/calc/test_old.py"
+    before = OLD.format(more="", body="assert one() * times == times")
+    files = {**FILES, "src/calc/old.py": "def one() -> int:\n    return 1\n", old: before}
+
+    async def story() -> None:
+        stage = await (await Stage(tmp_path, files=files).start()).scaffolded()
+        written = {NEW: TEST, old: OLD.format(more=more, body=body)}
+        verdict = await stage.claim("tests", "TestsReady", written, checks="checkpoint red")
+        found = [it["code"] for it in stage.evidence(verdict, "red")["findings"] if not it.get("note")]
+        assert found == codes
 
     run(story())

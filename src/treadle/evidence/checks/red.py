@@ -14,6 +14,7 @@ from treadle.evidence.baseline import (
     excused_tests,
     flaky_among,
     lucky_tests,
+    rewritten_tests,
 )
 from treadle.evidence.checks.coverage import shared_tests, unassigned_criteria
 from treadle.evidence.checks.documents import unclear_names
@@ -151,6 +152,7 @@ async def _red(s: Subject, exactly: int, *, may_pass: bool = False) -> CheckOutc
     said, wanted = (_IDLE, _NOTICING) if may_pass else (_DEMANDS_NOTHING, RIGHT)
     problems += [problem(said, test=id_, expected=wanted, code="red.vacuous") for id_ in satisfied if id_ not in proved]
     problems += [_never_failed(run, id_, criterion) for id_, criterion in unseen.items() if id_ not in proved]
+    problems += [_rewritten(id_) for id_ in await rewritten_tests(s, run, _written_now(s, run))]
     problems += _count(reds, exactly, bool(proved))
     if not exactly:
         planned = await planned_tests(s, run)
@@ -344,6 +346,12 @@ def _never_failed(run: TestRun, id_: str, criterion: str) -> CheckProblem:
 def _by_chance(id_: str) -> CheckProblem:
     what = "is an old test that does not always fail on the base commit, so its failure proves nothing"
     return problem(what, test=id_, expected="a new test that fails because the behaviour is missing", code="red.chance")
+
+
+def _rewritten(id_: str) -> CheckProblem:
+    what = "is an old test that passed before; its body was changed, and it still passes, so it may demand less now"
+    wanted = "the old test as it was; what is to change fails in it now, and what is new stands in a new test"
+    return problem(what, test=id_, expected=wanted, code="tests.rewritten")
 
 
 async def _held(s: Subject, run: TestRun) -> tuple[list[CheckProblem], list[CheckProblem]]:
