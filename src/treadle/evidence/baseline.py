@@ -210,7 +210,7 @@ def red_at_start(start: TestRun, run: TestRun) -> set[str]:
 
 
 def _definition(path: str, data: bytes | None, id_: str, *, whole: bool = True) -> str:
-    """A test as it is written, without its layout; if not whole, only the body of a function. Empty if there is none."""
+    """A test as it is written, without its layout, or only the body of a function; empty if there is none."""
     if not path.endswith(".py"):
         return _block((data or b"").decode(errors="replace"), id_)
     try:
