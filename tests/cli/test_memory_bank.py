@@ -172,3 +172,14 @@ def test_no_run_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = Project(Path.cwd())
     found.start("two", load("v3"))
     assert treadle("memory", "check").error == "bank.none"
+
+
+def test_uninstall_removes_the_bank_but_not_a_changed_document(here: Project) -> None:
+    here.files().show(load("riper"))
+    names = sorted(path.name for path in (here.root / "memory-bank").iterdir())
+    changed = here.root / "memory-bank" / names[0]
+    changed.write_text(f"{changed.read_text()}\nMine.\n")
+    here.store.close()
+    gone = treadle("uninstall", "--force", "--yes", "--json").json()["files"]
+    assert [name for name in gone if name.startswith("memory-bank/")] == [f"memory-bank/{name}" for name in names[1:]]
+    assert [path.name for path in (here.root / "memory-bank").iterdir()] == [changed.name]

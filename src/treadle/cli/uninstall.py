@@ -22,7 +22,7 @@ from treadle.engines.containers import remove_containers
 from treadle.engines.result import move_older_branches, result_of
 from treadle.engines.run_settings import settings_of
 from treadle.engines.service import LOCK
-from treadle.errors import PortError, TreadleError
+from treadle.errors import PortError, ReplayDivergence, TreadleError
 from treadle.git.files import abandoned_folders
 from treadle.git.lanes import disk_size
 from treadle.git.ref_names import RefNames
@@ -30,7 +30,9 @@ from treadle.git.refs import Refs
 from treadle.git.repository import Repository, open_repository
 from treadle.git.slots import remove_path
 from treadle.hooks.installation import claude, codex, to_uninstall, users_claude, write_change
+from treadle.protocol.artifacts import view_paths
 from treadle.runtime.placed_files import PlacedFiles
+from treadle.runtime.view_files import is_foreign
 from treadle.store.leases import driver_of
 from treadle.store.records import Run
 from treadle.store.sqlite import Store
@@ -137,6 +139,8 @@ class Uninstalling:
         self._runs: list[Run] = []
         self._names: list[RefNames] = []
         """The names of the refs and branches of each run with settings that can be read."""
+        self._views: set[str] = set()
+        """The paths of the documents that Treadle makes from the logs of the runs."""
 
     async def find(self) -> Traces:
         """Find all traces that exist now."""
@@ -195,6 +199,8 @@ class Uninstalling:
         with closing(Store(self._project.store)) if self._project.store.is_file() else nullcontext() as store:
             self._runs = store.runs() if store else []
             for run in self._runs:
+                with suppress(PortError, ReplayDivergence):
+                    self._views |= {*view_paths(store.protocol(run.protocol))} if store else set()
                 with suppress(PortError):
                     self._names.append(RefNames(run.id, settings_of(run).config.git.branch_prefix))
             older = await move_older_branches(repository, refs, store, dry=True) if store else []
@@ -211,12 +217,15 @@ class Uninstalling:
     def _placed(self) -> Iterator[Path]:
         """Yield the files in the checkout that Treadle wrote to show the state of the work, and that are unchanged."""
         placed = PlacedFiles(self._project.local)
-        for name in placed.paths():
+        for name in sorted({*placed.paths(), *self._views}):
             path = self._project.root / name
             # An agent may have written the list: it must lead neither out of the project nor into git's own files.
             is_inside = path.resolve().is_relative_to(self._project.root.resolve()) and ".git" not in path.parts
             with suppress(OSError):
-                if is_inside and not path.is_symlink() and placed.is_ours(name, path.read_bytes()):
+                if not is_inside or path.is_symlink():
+                    continue
+                data = path.read_bytes()
+                if placed.is_ours(name, data) or (name in self._views and not is_foreign(data)):
                     yield path
 
     def _files(self) -> Iterator[Path]:
