@@ -100,7 +100,7 @@ def parse_sentence(message: str, projects: Sequence[str] = (), targets: Sequence
     """Parse a sentence. `targets` are the stories, runs and steps of the project that is meant if none is named."""
     text = _POLITE.sub("", message).strip()
     if not text:
-        raise UnclearSentence("the sentence is empty; you can say:", SAYABLE, code="say.unclear")
+        raise UnclearSentence("this says nothing that a run could act on; you can say:", SAYABLE, code="say.unclear")
     if len(text) > LONGEST:
         raise UnclearSentence(f"the sentence has {len(text):,} characters; use {LONGEST:,} at most", code="say.unclear")
     project, text = _split_project(text, projects)
