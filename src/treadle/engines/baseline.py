@@ -134,7 +134,9 @@ async def take_baseline(
     _refuse_unrunnable(result, config)
     _refuse_missing_packages(result, project)
     failing = sorted(bad_tests(result))
-    flaky = await measure.unstable(tree, failing, config.toolchain.reruns) if len(failing) <= MOST else set()
+    flaky = await measure.unstable(tree, sorted(result.tests), times=0)  # known from earlier runs on this tree
+    flaky |= await measure.unstable(tree, failing, config.toolchain.reruns) if len(failing) <= MOST else set()
+    old = sorted({*failing, *flaky})
     return Baseline(
         commit=commit,
         tree=tree,
@@ -143,7 +145,7 @@ async def take_baseline(
         skipped=len(result.with_verdict("skipped", "xfailed")),
         duration=round(result.duration, 1),
         exit=result.exit,
-        tests=tuple(OldTest(id_, FLAKY if id_ in flaky else FAILING) for id_ in failing[:MOST_OLD_TESTS]),
+        tests=tuple(OldTest(id_, FLAKY if id_ in flaky else FAILING) for id_ in old[:MOST_OLD_TESTS]),
         commands=failing_commands,
         is_reused=earlier is not None,
     )
