@@ -202,6 +202,29 @@ def test_of_several_simultaneous_starts_only_one_works(tmp_path: Path) -> None:
     assert not stage.left()
 
 
+def test_a_start_that_is_cancelled_leaves_a_program_that_can_be_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage, spawn, runner = stage_in(tmp_path), program._spawn_keeper, command("works")
+
+    async def play() -> None:
+        starting = asyncio.ensure_future(runner.start(stage.work, stage.watch))
+
+        def spawn_and_cancel(*args: Any) -> int:
+            starting.cancel()
+            return spawn(*args)
+
+        monkeypatch.setattr(program, "_spawn_keeper", spawn_and_cancel)
+        with pytest.raises(asyncio.CancelledError):
+            await starting
+        session = await runner.attach(stage.work, stage.watch)
+        assert session is not None
+        await session.cancel()
+
+    asyncio.run(play())
+    assert not stage.left()
+
+
 DRIVER = """
 import asyncio, sys
 from pathlib import Path

@@ -409,7 +409,14 @@ async def start_program(
             f"{error.filename} cannot be prepared for an agent: {error.strerror}", retryable=True, code="agent.start"
         ) from None
     pid = _spawn_keeper(work, kept, launch.argv, launch.env, patience, place.stdin)
-    return ProgramSession(work, await _await_keeper(kept, pid), watch, patience, listen)
+    # A caller that is cancelled now must still find the keeper, to end it or to leave it to the next driver.
+    waiting = asyncio.ensure_future(_await_keeper(kept, pid))
+    try:
+        keeper = await asyncio.shield(waiting)
+    except asyncio.CancelledError:
+        await asyncio.wait({waiting})
+        raise
+    return ProgramSession(work, keeper, watch, patience, listen)
 
 
 def _enclosed_command(
