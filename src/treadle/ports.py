@@ -21,7 +21,10 @@ from treadle.protocol.model import Perm
 
 
 class Clock(Protocol):
-    """Time. The wall clock may expire a deadline and never extends one; `elapsed` counts sleep and never goes back."""
+    """Time (`runtime.world.SystemClock`).
+
+    The wall clock may expire a deadline and never extends one; `elapsed` counts sleep and never goes back.
+    """
 
     def now(self) -> int:
         """Milliseconds since the epoch."""
@@ -297,7 +300,7 @@ class Effects(Protocol):
 
 
 class Notifier(Protocol):
-    """Sends notifications to people; a failure stops nothing."""
+    """Sends notifications to people (`engines.notifications`); a failure stops nothing."""
 
     async def notify(self, run: str, what: str, text: str) -> None: ...
 
