@@ -51,7 +51,7 @@ def create(store: Store, run: str, protocol: Protocol, width: int = 1) -> None:
 async def drive_to_end(store: Store, run: str) -> State:
     """Everything that a process does with a run, from taking its lease to giving it back."""
     clock, inbox = SystemClock(), Inbox()
-    lease = await store.claim(run, clock.now())
+    lease = await store.take_lease(run, clock.now())
     desk = Desk(store, lease, clock)
     for posted in store.posted(run):
         inbox.put(decode_event(posted.body), posted.n)

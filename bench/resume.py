@@ -43,10 +43,10 @@ async def write(path: Path) -> int:
     """A log that ends just before a snapshot is due, which makes for the longest way back; how many events that is."""
     store, clock = Store(path, create=True), SystemClock()
     create(store, RUN, ring(10 * EVENTS), WIDTH)
-    desk = Desk(store, await store.claim(RUN, clock.now()), clock)
+    desk = Desk(store, await store.take_lease(RUN, clock.now()), clock)
     events: list[Event] = [decode_event(posted.body) for posted in store.posted(RUN)]
     while events:
-        orders = await desk.take([Arrival(event) for event in events])
+        orders = await desk.process([Arrival(event) for event in events])
         jobs = [command for command, _ in orders if isinstance(command, RunAgent)]
         answers = [Exited(id=f"{job.id}:exited", ts=clock.now(), act=job.id, envelope=Envelope("Next")) for job in jobs]
         events = [*answers[: EVENTS - desk.state.seq]]

@@ -11,7 +11,6 @@ SOURCES = Path(__file__).parents[1] / "src" / "treadle"
 # Imports go up this list only: a room may import itself and the rooms on the lines above its own.
 ROOMS = """
     errors codes
-    spec
     protocol
     kernel
     simulate
@@ -33,7 +32,7 @@ ROOMS = """
     testing
     mcp
     hooks
-    cli web
+    cli
     __main__
 """
 

@@ -2,6 +2,8 @@
 
 Everything behind a port may be slow, may fail, and may be called again: commands have stable ids, so each port must be
 idempotent, or detect that the work is done already.
+
+`runtime.world.RunWorld` holds the ports of a run, and `engines.surroundings` fills them.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,7 +21,10 @@ from treadle.protocol.model import Perm
 
 
 class Clock(Protocol):
-    """Time. The wall clock may expire a deadline and never extends one; `elapsed` counts sleep and never goes back."""
+    """Time (`runtime.world.SystemClock`).
+
+    The wall clock may expire a deadline and never extends one; `elapsed` counts sleep and never goes back.
+    """
 
     def now(self) -> int:
         """Milliseconds since the epoch."""
@@ -33,7 +38,7 @@ class Clock(Protocol):
 
 
 class Payloads(Protocol):
-    """The content-addressed store. A value is durable no later than the next appended event."""
+    """The content-addressed store (`store.payloads`). A value is durable no later than the next appended event."""
 
     def put(self, value: Json) -> str:
         """Keep a value; its reference is `sha256:…` of its canonical JSON."""
@@ -155,7 +160,7 @@ def watch_nothing(_progress: Progress) -> None:
 
 
 class Session(Protocol):
-    """An agent at work."""
+    """An agent at work, as its `Runner` started or found it."""
 
     async def wait(self) -> Ended:
         """Until it ends, with everything it started."""
@@ -188,7 +193,7 @@ class Abilities(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Runner(Protocol):
-    """A kind of agent."""
+    """A kind of agent; `agents.registry.RUNNERS` lists all of them."""
 
     @property
     def abilities(self) -> Abilities: ...
@@ -217,7 +222,7 @@ class Lane(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Workspace(Protocol):
-    """Where agents work. Nothing that an agent wrote is ever deleted: it is saved under a ref first."""
+    """Where agents work (`git.lanes.Lanes`). It deletes nothing that an agent wrote: a ref saves it first."""
 
     async def open(self, state: State, job: RunAgent) -> Lane:
         """Open the lane of an activity: fresh at its head, or with the work of the last attempt if the step keeps it.
@@ -269,9 +274,11 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Checks(Protocol):
-    """Turns claims into facts."""
+    """Verifies claims (`evidence.claim_verifier.ClaimVerifier`)."""
 
-    async def verify(self, job: RunChecks, case: Case) -> Verdict: ...
+    async def verify(self, job: RunChecks, case: Case) -> Verdict:
+        """Run the checks of a claim, or of a check step, and compute the fields of the exit."""
+        ...
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -284,13 +291,16 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Effects(Protocol):
-    """Performs an effect on the repository, exactly once however often it is called."""
+    """Performs an effect on the repository, exactly once however often it is called.
+
+    `git.effects.GitEffects` does; `engines.evidence.VerifiedMerges` stands before it and may refuse a merge.
+    """
 
     async def perform(self, job: RunEffect, case: Case) -> Outcome: ...
 
 
 class Notifier(Protocol):
-    """Sends notifications to people; a failure stops nothing."""
+    """Sends notifications to people (`engines.notifications`); a failure stops nothing."""
 
     async def notify(self, run: str, what: str, text: str) -> None: ...
 
@@ -299,7 +309,7 @@ class Notifier(Protocol):
 
 
 class Performer(Protocol):
-    """Performs commands. It never raises: a failure is an event as well."""
+    """Performs commands (`runtime.perform.Perform`). It never raises: a failed activity is an event as well."""
 
     async def job(self, job: ActivityCommand, state: State) -> Event:
         """Run an activity to its end. When cancelled, stop it and save the agent's work."""

@@ -18,7 +18,7 @@ from treadle.agents.acp_client import AcpJob
 from treadle.agents.event_stream import StreamSummary, read_all
 from treadle.agents.processes import find_process
 from treadle.agents.program import Patience
-from treadle.agents.registry import AgentSetup, runner_of
+from treadle.agents.registry import AgentSetup, parse_runner
 from treadle.enclosures.port import NoEnclosure
 from treadle.errors import PortError, TreadleError
 from treadle.kernel.events import Outages, Usage
@@ -84,16 +84,16 @@ def test_cancelling_it_leaves_no_process_behind(tmp_path: Path) -> None:
 
 def test_an_acp_agent_is_named_by_program_or_by_command(tmp_path: Path) -> None:
     around = AgentSetup(root=tmp_path)
-    short, long = runner_of("gemini", around), runner_of("acp:gemini --acp", around)
+    short, long = parse_runner("gemini", around), parse_runner("acp:gemini --acp", around)
     assert short == long
     assert isinstance(short, AcpRunner)
     assert short.dialect == Acp(program="gemini", args=("--acp",))
-    assert (short.abilities.fork, runner_of("opencode", around).abilities.fork) == (False, True)
-    own = runner_of("acp:./agent.py 'a b'", around)
+    assert (short.abilities.fork, parse_runner("opencode", around).abilities.fork) == (False, True)
+    own = parse_runner("acp:./agent.py 'a b'", around)
     assert isinstance(own, AcpRunner)
     assert own.dialect == Acp(program=str(tmp_path / "agent.py"), args=("a b",))
     with pytest.raises(TreadleError, match="check its quotes"):
-        runner_of("acp:x '", around)
+        parse_runner("acp:x '", around)
     with pytest.raises(PortError, match="no program"):
         own.ready()
 
@@ -112,7 +112,7 @@ def test_each_start_passes_the_client_the_whole_job(tmp_path: Path) -> None:
 
 def test_in_a_container_the_client_of_the_image_leads_the_agent(tmp_path: Path) -> None:
     around = AgentSetup(root=tmp_path, enclosure=NoEnclosure(name="a container", is_apart=True))
-    made = runner_of("gemini", around)
+    made = parse_runner("gemini", around)
     assert isinstance(made, AcpRunner)
     assert made.abilities.mcp == "stdio", "who is apart does not reach this process"
     assert made.dialect.client(worked(tmp_path), "")[0] == "python3"

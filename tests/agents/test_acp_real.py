@@ -19,7 +19,7 @@ from tests.results.desk import desk
 from treadle.agents.acp import AcpRunner
 from treadle.agents.processes import find_process
 from treadle.agents.program import KeeperFiles, Patience
-from treadle.agents.registry import AgentSetup, runner_of
+from treadle.agents.registry import AgentSetup, parse_runner
 from treadle.enclosures.box import find_box
 from treadle.enclosures.port import OPEN, Enclosure
 from treadle.mcp.http import HttpTools
@@ -82,7 +82,7 @@ MODELS = {"gemini": "gemini-2.5-flash", "opencode": "played/played-1"}
 
 
 def runner(agent: str, enclosure: Enclosure = OPEN) -> AcpRunner:
-    made = runner_of(agent, AgentSetup(root=Path("/"), patience=Patience(asked=3), enclosure=enclosure))
+    made = parse_runner(agent, AgentSetup(root=Path("/"), patience=Patience(asked=3), enclosure=enclosure))
     assert isinstance(made, AcpRunner)
     dialect = msgspec.structs.replace(made.dialect, silence=4.0)
     return msgspec.structs.replace(made, dialect=dialect)

@@ -11,7 +11,7 @@ from tests.agents.test_command import HOSTILE, QUICK
 from tests.box import box_here
 from treadle.agents.command import CommandRunner
 from treadle.agents.program import KeeperFiles
-from treadle.agents.registry import AgentSetup, runner_of
+from treadle.agents.registry import AgentSetup, parse_runner
 from treadle.agents.scripted import Scripted
 from treadle.enclosures.box import BubblewrapBox
 from treadle.enclosures.port import OPEN, Enclosure
@@ -102,7 +102,7 @@ def test_a_program_in_a_box_cannot_kill_its_keeper(box: BubblewrapBox, tmp_path:
 def test_only_started_programs_get_a_box_and_scripted_agents_do_not(tmp_path: Path) -> None:
     (tmp_path / "play.yaml").write_text("agents: [{turns: [{exit: {type: Ok}}]}]\n")
     around = AgentSetup(root=tmp_path, enclosure=BubblewrapBox(program="bwrap"))
-    played, started = runner_of("scripted:play.yaml", around), runner_of("command:true", around)
+    played, started = parse_runner("scripted:play.yaml", around), parse_runner("command:true", around)
     assert isinstance(played, Scripted)
     assert isinstance(started, CommandRunner)
     assert (played.enclosure, started.enclosure) == (OPEN, around.enclosure)

@@ -21,7 +21,7 @@ from treadle.agents.files import MAX_FINAL
 from treadle.agents.one_shot import OneShot
 from treadle.agents.processes import find_process
 from treadle.agents.program import KeeperFiles, Patience
-from treadle.agents.registry import AgentSetup, runner_of
+from treadle.agents.registry import AgentSetup, parse_runner
 from treadle.enclosures.port import NoEnclosure
 from treadle.kernel.events import Exited
 from treadle.mcp.http import HttpTools
@@ -152,11 +152,11 @@ def test_its_environment_depends_on_box_and_provider(tmp_path: Path, monkeypatch
 
 
 def test_claude_is_named_by_its_program(tmp_path: Path) -> None:
-    runner = runner_of("claude", AgentSetup(root=tmp_path))
+    runner = parse_runner("claude", AgentSetup(root=tmp_path))
     assert isinstance(runner, OneShot)
     assert isinstance(runner.dialect.reader(), ClaudeReader)
     assert runner.abilities.mcp == "http"
-    apart = runner_of("claude", AgentSetup(root=tmp_path, enclosure=NoEnclosure(name="a container", is_apart=True)))
+    apart = parse_runner("claude", AgentSetup(root=tmp_path, enclosure=NoEnclosure(name="a container", is_apart=True)))
     assert apart.abilities.mcp == "stdio", "who is apart does not reach this process"
     assert isinstance(apart, OneShot)
     assert apart.dialect == Claude(is_enclosed=True)

@@ -25,7 +25,7 @@ from treadle.agents.files import MAX_FINAL
 from treadle.agents.one_shot import OneShot
 from treadle.agents.processes import is_running, processes_with
 from treadle.agents.program import KeeperFiles, Patience
-from treadle.agents.registry import AgentSetup, runner_of
+from treadle.agents.registry import AgentSetup, parse_runner
 from treadle.enclosures.box import find_box
 from treadle.enclosures.port import OPEN, EnclosedCommand, Enclosure, LaunchCommand
 from treadle.mcp.http import HttpTools
@@ -94,7 +94,7 @@ class Around(msgspec.Struct, frozen=True):
 
 def runner_in(folder: Path, enclosure: Enclosure = OPEN) -> Runner:
     patience = Patience(asked=1.0, answered=5.0)
-    return runner_of("codex", AgentSetup(root=folder, patience=patience, enclosure=enclosure))
+    return parse_runner("codex", AgentSetup(root=folder, patience=patience, enclosure=enclosure))
 
 
 def activity(folder: Path, script: str, name: str = "first", **changes: Any) -> Desk:

@@ -7,7 +7,7 @@ import pytest
 from treadle.agents.command import CommandRunner
 from treadle.agents.manual import Manual
 from treadle.agents.program import Patience
-from treadle.agents.registry import RUNNERS, AgentSetup, key_variables, logins, runner_of
+from treadle.agents.registry import RUNNERS, AgentSetup, key_variables, logins, parse_runner
 from treadle.agents.replay import FolderRecording, Replay
 from treadle.agents.scripted import Scripted
 from treadle.config.agents import BARE, WITH_ARGUMENT
@@ -22,13 +22,13 @@ def around(tmp_path: Path) -> AgentSetup:
 
 
 def test_each_text_names_its_runner(around: AgentSetup) -> None:
-    command = runner_of("command:./agent.py --fast 'a b'", around)
+    command = parse_runner("command:./agent.py --fast 'a b'", around)
     assert isinstance(command, CommandRunner)
     assert command.argv == ("./agent.py", "--fast", "a b")
     assert (command.root, command.allowed, command.patience) == (around.root, around.allowed, around.patience)
-    assert isinstance(runner_of("manual", around), Manual)
-    assert isinstance(runner_of(" scripted: demo.yaml", around), Scripted)
-    replay = runner_of("replay:old-run", around)
+    assert isinstance(parse_runner("manual", around), Manual)
+    assert isinstance(parse_runner(" scripted: demo.yaml", around), Scripted)
+    replay = parse_runner("replay:old-run", around)
     assert isinstance(replay, Replay)
     assert replay.recording == FolderRecording(around.root / "old-run")
 
@@ -40,7 +40,7 @@ def test_a_store_may_supply_the_recording(tmp_path: Path) -> None:
         asked.append(name)
         return FolderRecording(tmp_path)
 
-    assert isinstance(runner_of("replay:7f3a", AgentSetup(root=tmp_path, recording=recording)), Replay)
+    assert isinstance(parse_runner("replay:7f3a", AgentSetup(root=tmp_path, recording=recording)), Replay)
     assert asked == ["7f3a"]
 
 
@@ -59,7 +59,7 @@ def test_a_store_may_supply_the_recording(tmp_path: Path) -> None:
 )
 def test_an_unknown_agent_text_is_refused_with_advice(text: str, message: str, around: AgentSetup) -> None:
     with pytest.raises(TreadleError, match=message):
-        runner_of(text, around)
+        parse_runner(text, around)
 
 
 def test_every_runner_can_be_named_in_the_settings() -> None:

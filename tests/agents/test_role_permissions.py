@@ -12,7 +12,7 @@ from played_model.server import ModelServer
 from tests.real_agents import inside_apart
 from tests.results.desk import desk
 from treadle.agents.program import Patience
-from treadle.agents.registry import AgentSetup, runner_of
+from treadle.agents.registry import AgentSetup, parse_runner
 from treadle.mcp.http import HttpTools
 from treadle.ports import Ended, Progress
 from treadle.protocol.load import load
@@ -87,7 +87,7 @@ def works(
     async def play(tools: HttpTools) -> Ended:
         config = mcp_config_at(await tools.open(assignment_of(work, it.step_exits), it.env), work.token)
         (work.bundle / "mcp.json").write_bytes(msgspec.json.encode(config))
-        runner = runner_of(agent, AgentSetup(root=folder, patience=Patience(asked=3)))
+        runner = parse_runner(agent, AgentSetup(root=folder, patience=Patience(asked=3)))
         session = await runner.start(work, heard.append)
         return await asyncio.wait_for(session.wait(), 150)
 

@@ -297,7 +297,7 @@ def test_a_watching_program_gets_a_document_a_line(here: Path) -> None:
 def test_readers_need_no_lease_and_take_none(command: list[str], here: Path) -> None:
     record(here, refuses=99, stops=0)
     store = Store(store_of(here))
-    lease = asyncio.run(store.claim("r", NOW))
+    lease = asyncio.run(store.take_lease("r", NOW))
     assert treadle(*command).code == 0
     assert f"process {os.getpid()}" in treadle("status").out
     asyncio.run(store.release(lease))

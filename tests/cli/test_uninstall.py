@@ -135,7 +135,7 @@ from pathlib import Path
 from treadle.config.project import Project
 from treadle.engines.run_settings import opened_store
 with opened_store(Project(Path.cwd())) as store:
-    asyncio.run(store.claim("it", 0))
+    asyncio.run(store.take_lease("it", 0))
     print("held", flush=True)
     sys.stdin.read()
 """

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from treadle.agents.registry import AgentSetup, runner_of
+from treadle.agents.registry import AgentSetup, parse_runner
 from treadle.config.settings import EffectiveSetting, EffectiveSettings
 from treadle.engines.limits import find_ineffective_limits
 from treadle.protocol.model import Limits
@@ -26,13 +26,13 @@ def told(agent: str, limits: Limits | None = None, **said: object) -> list[str]:
     settings = EffectiveSettings(
         {key.replace("__", "."): EffectiveSetting(key.replace("__", "."), value) for key, value in said.items()}  # type: ignore[arg-type]
     )
-    able = {agent: runner_of(agent, AgentSetup(root=Path("/"))).abilities}
+    able = {agent: parse_runner(agent, AgentSetup(root=Path("/"))).abilities}
     return [str(blind) for blind in find_ineffective_limits(settings.config(), limits or Limits(), able)]
 
 
 @pytest.mark.parametrize("agent", TELLING)
 def test_each_agent_declares_the_usage_that_it_reports(agent: str) -> None:
-    assert runner_of(agent, AgentSetup(root=Path("/"))).abilities.tells == TELLING[agent]
+    assert parse_runner(agent, AgentSetup(root=Path("/"))).abilities.tells == TELLING[agent]
 
 
 def test_without_a_usage_limit_there_is_no_warning() -> None:

@@ -17,7 +17,6 @@ from treadle.git.merge import (
     TrialResult,
     Verify,
     fold_children,
-    verify_by,
 )
 from treadle.kernel.state import Group
 from treadle.protocol.items import Json
@@ -176,7 +175,7 @@ def test_a_merge_that_fails_a_check_is_not_published(tmp_path: Path, bad: str, r
     async def story() -> None:
         stage = await child_with_work(repository(tmp_path))
         before, checks = await stage.head(), Checks(bad)
-        refused = await merge(stage, verify_by(checks))
+        refused = await merge(stage, RecordingVerifier(checks).verify)
         assert isinstance(refused, MergeRefusal)
         assert (refused.reason, refused.details, refused.failing) == (reason, f"{bad} failed", ("t::one",))
         assert await stage.repository.parents(refused.commit) == [before], "what was tried stays a commit"
@@ -411,9 +410,7 @@ def test_the_last_verification_is_recorded_in_full() -> None:
     async def story() -> None:
         witness, memory = RecordingVerifier(Verifier()), Memory()
         for name in ("bad", "good"):
-            await witness.build(name)
-            await witness.contract(name)
-            assert (await witness.suite(name)).ok == (name == "good")
+            assert (await witness.verify(name) is None) == (name == "good")
         results = witness.results(memory, "c0ffee", "7ree")
         assert [(one.check, one.ok) for one in results] == [("build", True), ("contract", True), ("suite", True)]
         built, contract, _ = (memory.get(one.report_ref) for one in results)

@@ -7,7 +7,7 @@ import pytest
 from tests.git.place import RUN, Stage, git, repository, run, write
 from tests.git.test_merge import Checks
 from treadle.git.lanes import LaneRules
-from treadle.git.merge import MergeRefusal, MergeRequest, Merging, rebase_instance
+from treadle.git.merge import MergeRefusal, MergeRequest, Merging, RecordingVerifier, rebase_instance
 
 CHILD = "root/k0"
 GRANDCHILD = "root/k0/g"
@@ -139,7 +139,7 @@ def test_tests_that_changed_their_verdict_are_a_drift(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await scene(tmp_path, {"src/more.py": "m\n"}, {"src/k1.py": "k\n"})
         old = await stage.head(CHILD)
-        done = await rebase_instance(stage.integration, stage.state, CHILD, Checks("same_colour"))
+        done = await rebase_instance(stage.integration, stage.state, CHILD, RecordingVerifier(Checks("same_colour")))
         assert (done.is_clean, done.changed_tests, done.files) == (False, ("t::one",), ())
         assert await rebase_instance(stage.integration, stage.state, CHILD) == done
         assert await stage.head(CHILD) == old

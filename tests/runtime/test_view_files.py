@@ -99,8 +99,8 @@ class Place:
 
     def happens(self, id_: str, event: Event) -> None:
         async def taken() -> None:
-            lease = await self.store.claim(id_, 1)
-            await Desk(self.store, lease, SystemClock()).take([Arrival(event, 0)])
+            lease = await self.store.take_lease(id_, 1)
+            await Desk(self.store, lease, SystemClock()).process([Arrival(event, 0)])
             await self.store.release(lease)
 
         asyncio.run(taken())

@@ -55,7 +55,7 @@ def begin(store: Store, run: str = "r1", extra: tuple[Event, ...] = ()) -> State
     rows, state = entries(State(), events)
 
     async def append() -> None:
-        lease = await store.claim(run, NOW)
+        lease = await store.take_lease(run, NOW)
         await store.append(lease, LogBatch(entries=rows, state=state, taken=[one.n for one in posted]), NOW)
         await store.release(lease)
 

@@ -50,7 +50,7 @@ def recorded(path: Path) -> Store:
     more, last = entries(after, [says(WORK.format(2), "Retry", 3), says(WORK.format(3), "Stuck", 4)], upgrade.chain)
 
     async def append() -> None:
-        lease = await store.claim("r1", NOW)
+        lease = await store.take_lease("r1", NOW)
         await store.append(lease, LogBatch(entries=rows, state=state, taken=[1], snapshot=True), NOW)
         await store.append(lease, LogBatch(entries=[upgrade], state=after, snapshot=True), NOW)
         await store.append(lease, LogBatch(entries=more, state=last), NOW)

@@ -34,7 +34,7 @@ def add(store: Store, run: str, *, payload: object = None, ends: bool = True) ->
     rows, state = entries(State(), events)
 
     async def append() -> None:
-        lease = await store.claim(run, NOW)
+        lease = await store.take_lease(run, NOW)
         taken = [one.n for one in store.posted(run)]
         await store.append(lease, LogBatch(entries=rows, state=state, taken=taken, snapshot=True), NOW)
         await store.release(lease)
@@ -98,7 +98,7 @@ def test_a_dry_cleaning_removes_no_run(store: Store) -> None:
 def test_payloads_are_kept_while_a_run_is_driven(store: Store) -> None:
     add(store, "old", payload="x")
     add(store, "young", ends=False)
-    asyncio.run(store.claim("young", NOW))
+    asyncio.run(store.take_lease("young", NOW))
     freed = store.clean(["old"])
     assert (freed.runs, freed.payloads, freed.is_busy) == (("old",), 0, True)
     assert count(store, "payloads") == 4

@@ -92,9 +92,9 @@ def test_an_older_lease_cannot_append(tmp_path: Path) -> None:
     rows, state = entries(State(), [start()])
 
     async def race() -> None:
-        first = await store.claim("r1", NOW)
+        first = await store.take_lease("r1", NOW)
         await store.release(first)
-        await store.claim("r1", NOW)
+        await store.take_lease("r1", NOW)
         with pytest.raises(PortError) as failure:
             await store.append(first, LogBatch(entries=rows, state=state), NOW)
         assert failure.value.code == "run.taken_over"
@@ -109,7 +109,7 @@ def test_a_gap_in_the_log_is_refused(tmp_path: Path) -> None:
     rows, state = entries(State(), [start(), says(WORK, "Retry", 1)])
 
     async def skip() -> None:
-        lease = await store.claim("r1", NOW)
+        lease = await store.take_lease("r1", NOW)
         with pytest.raises(PortError, match="taken over"):
             await store.append(lease, LogBatch(entries=rows[1:], state=state), NOW)
 
@@ -120,9 +120,9 @@ def test_two_drivers_of_one_run_are_refused_also_in_one_process(tmp_path: Path) 
     store = store_with_run(tmp_path)
 
     async def twice() -> None:
-        await store.claim("r1", NOW)
+        await store.take_lease("r1", NOW)
         with pytest.raises(PortError, match=r"process \d+") as failure:
-            await store.claim("r1", NOW)
+            await store.take_lease("r1", NOW)
         assert failure.value.code == "run.driven"
 
     asyncio.run(twice())
@@ -179,7 +179,7 @@ def test_many_runs_share_a_commit(tmp_path: Path) -> None:
 
     async def one(name: str) -> None:
         rows, state = entries(State(), [start(name)])
-        await store.append(await store.claim(name, NOW), LogBatch(entries=rows, state=state), NOW)
+        await store.append(await store.take_lease(name, NOW), LogBatch(entries=rows, state=state), NOW)
 
     async def everyone() -> None:
         await asyncio.gather(*map(one, names))
@@ -190,7 +190,7 @@ def test_many_runs_share_a_commit(tmp_path: Path) -> None:
 
 
 async def _append(store: Store, batch: LogBatch) -> None:
-    lease = await store.claim("r1", NOW)
+    lease = await store.take_lease("r1", NOW)
     await store.append(lease, batch, NOW)
     await store.release(lease)
 

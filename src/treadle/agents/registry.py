@@ -99,7 +99,7 @@ RUNNERS: Final[dict[str, Make]] = {
 }
 
 
-def runner_of(text: str, around: AgentSetup) -> Runner:
+def parse_runner(text: str, around: AgentSetup) -> Runner:
     """Return the runner for a text such as `command:./agent.py --fast`, or raise a `TreadleError` with the fault."""
     try:
         agent = parse_agent(text)

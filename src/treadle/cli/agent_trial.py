@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
-from treadle.agents.registry import AgentSetup, runner_of
+from treadle.agents.registry import AgentSetup, parse_runner
 from treadle.cli.agents import ask_version
 from treadle.cli.driver_process import DriverProcess, play_model
 from treadle.cli.output import harmless, print_text
@@ -203,7 +203,7 @@ def _resolve_agent(text: str) -> Agent:
     """Return the agent to try, with absolute paths; raise `TreadleError` if it cannot be tried."""
     project = find_project()
     root = project.root if project else current_folder()
-    runner = runner_of(text, AgentSetup(root=root))
+    runner = parse_runner(text, AgentSetup(root=root))
     agent = parse_agent(text)
     if agent.kind in _NOT_TRIED:
         raise TreadleError(
@@ -229,7 +229,7 @@ async def _describe(agent: Agent, folder: Path) -> tuple[str, str]:
         version = "".join([await one for one in asked])
     project = Project(folder)
     box = await open_box(load_settings(project, os.environ).config().workspace, project)
-    runner = runner_of(str(agent), AgentSetup(root=folder, enclosure=box or OPEN))
+    runner = parse_runner(str(agent), AgentSetup(root=folder, enclosure=box or OPEN))
     enclosure = getattr(runner, "enclosure", OPEN)
     if enclosure != OPEN:
         return version, f"the box ({enclosure.name})"

@@ -16,7 +16,7 @@ import msgspec
 import typer
 
 from treadle.agents.one_shot import OneShot
-from treadle.agents.registry import AgentSetup, runner_of
+from treadle.agents.registry import AgentSetup, parse_runner
 from treadle.cli.checkup import Line, missing, ok, warn
 from treadle.cli.options import JsonOption
 from treadle.cli.output import harmless, print_json, print_table, print_text
@@ -121,7 +121,7 @@ async def list_agents() -> KnownAgents:
 
 async def _describe_agent(program: KnownProgram, home: Path) -> KnownAgent:
     there = find_agent(program.name)
-    runner = runner_of(program.name, AgentSetup(root=home))
+    runner = parse_runner(program.name, AgentSetup(root=home))
     return KnownAgent(
         name=program.name,
         path=there.path if there else "",
@@ -221,7 +221,7 @@ async def _known_line(program: KnownProgram, home: Path, *, required: bool) -> L
         return warn(what, detail, f"try `{program.name} --version`", code="agent.unusable")
     place = f"{there.path}, by `make agents`" if there.origin == "make agents" else there.path
     detail = f"{find_version_line(answer.text) or answer.first_line} ({place})"
-    if required and not find_login(runner_of(program.name, AgentSetup(root=home))):
+    if required and not find_login(parse_runner(program.name, AgentSetup(root=home))):
         return warn(what, f"{detail}, no login or key is found", _LOG_IN.format(program.name), code="agent.login")
     return ok(what, detail)
 
@@ -243,7 +243,7 @@ def _own_line(value: str, project: Project | None, *, is_inside: bool) -> Line:
 def own_sandboxes(settings: EffectiveSettings) -> str:
     """List the built-in sandboxes of the agents in the settings, for the case that there is no box."""
     named = dict.fromkeys(str(it.value) for it in settings.in_force() if it.key.startswith("agents."))
-    runners = {name: runner_of(name, AgentSetup(root=Path())) for name in named if parse_agent(name).kind in _OWN}
+    runners = {name: parse_runner(name, AgentSetup(root=Path())) for name in named if parse_agent(name).kind in _OWN}
     kept = [(name, runner.dialect.sandbox) for name, runner in runners.items() if isinstance(runner, OneShot)]
     return ", ".join(f"{name} has {sandbox}" for name, sandbox in kept if sandbox)
 
@@ -253,7 +253,7 @@ def limit_lines(config: Config, protocol: Protocol | None) -> list[Line]:
     roles = protocol.roles if protocol else ()
     named = dict.fromkeys((config.agent_of(role) for role in roles) if roles else config.agents.values())
     able = {
-        name: runner_of(name, AgentSetup(root=Path())).abilities
+        name: parse_runner(name, AgentSetup(root=Path())).abilities
         for name in named
         if parse_agent(name).kind in {*_OWN, "command"}
     }

@@ -149,9 +149,9 @@ async def vouch(store: Store, run: Run, note: str) -> None:
 async def _append(store: Store, run: Run, event_at: Callable[[int], Event]) -> None:
     """Append an event to the log of an ended run, under its lease."""
     clock = SystemClock()
-    lease = await store.claim(run.id, clock.now())
+    lease = await store.take_lease(run.id, clock.now())
     try:
-        await Desk(store, lease, clock).take([Arrival(event_at(clock.now()))])
+        await Desk(store, lease, clock).process([Arrival(event_at(clock.now()))])
     finally:
         await store.release(lease)
 

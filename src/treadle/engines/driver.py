@@ -116,7 +116,7 @@ class Driver:
         if run in self._not_returned:
             await self._store.release(self._not_returned[run])
             del self._not_returned[run]
-        lease = await self._store.claim(run, clock.now())
+        lease = await self._store.take_lease(run, clock.now())
 
         async def renew() -> None:
             while True:

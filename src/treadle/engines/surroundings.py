@@ -13,7 +13,7 @@ import msgspec
 from treadle.agents.contract import ActivityKey
 from treadle.agents.files import AROUND
 from treadle.agents.program import Patience
-from treadle.agents.registry import AgentSetup, key_variables, logins, runner_of
+from treadle.agents.registry import AgentSetup, key_variables, logins, parse_runner
 from treadle.agents.replay import FolderRecording, RecordedActivity, Recording
 from treadle.config.kinds import parse_prices
 from treadle.config.model import ToolchainSettings
@@ -477,7 +477,7 @@ def make_runner(project: Project, settings: RunSettings, agent: str, enclosure: 
     patience = Patience(asked=float(limits.grace), output=limits.output, final=limits.answer + AROUND)
     recording = partial(recording_of, project)
     around = AgentSetup(root=project.root, allowed=allowed, patience=patience, recording=recording, enclosure=enclosure)
-    return runner_of(agent, around)
+    return parse_runner(agent, around)
 
 
 def toolchain_texts(toolchain: ToolchainSettings, root: Path) -> dict[str, str]:

@@ -13,7 +13,8 @@ from treadle.config.model import ToolchainSettings
 from treadle.evidence.checks.scope import measured_tree
 from treadle.evidence.findings import CheckProblem, join_names, note, problem
 from treadle.evidence.manifest import has_own_manifest, read_manifest
-from treadle.evidence.measurements import ActivityMeasurements, CheckRepository
+from treadle.evidence.measurements import ActivityMeasurements
+from treadle.evidence.project_facts import RepositoryFacts
 from treadle.evidence.subject import WRITES_TESTS, Subject
 from treadle.evidence.suite import bad_tests, describe_test, file_of, suite_before, suite_on_work
 from treadle.protocol.model import Graph, tag_of
@@ -119,7 +120,7 @@ def reruns_of(settings: ToolchainSettings) -> int:
 class SuiteBaseline:
     """The test verdicts from before a piece of work: at the run's start, and at the commit where the work began."""
 
-    def __init__(self, git: CheckRepository, measure: ActivityMeasurements, start: str, origin: str) -> None:
+    def __init__(self, git: RepositoryFacts, measure: ActivityMeasurements, start: str, origin: str) -> None:
         self._git, self._measure, self._start, self._origin = git, measure, start, origin
 
     async def excuses(

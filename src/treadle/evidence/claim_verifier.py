@@ -14,7 +14,8 @@ from treadle.evidence.catalogue import CHECKS, POINTLESS_AFTER
 from treadle.evidence.checks.commits import changes_meanwhile
 from treadle.evidence.derived_fields import derive_fields
 from treadle.evidence.findings import CheckOutcome, CommandRun, refuse
-from treadle.evidence.measurements import ActivityMeasurements, Cache, CheckRepository, CheckTools
+from treadle.evidence.measurements import ActivityMeasurements, Cache
+from treadle.evidence.project_facts import ProjectTools, RepositoryFacts
 from treadle.evidence.subject import ProofOf, ScopeOf, Subject, no_proof
 from treadle.evidence.suite import (
     RUN_THE_SUITE,
@@ -40,7 +41,7 @@ class ClaimVerifier(Checks):
     """`ports.Checks` over a repository and a project's tools."""
 
     def __init__(
-        self, git: CheckRepository, tools: CheckTools, cache: Cache, scope_of: ScopeOf, proof_of: ProofOf = no_proof
+        self, git: RepositoryFacts, tools: ProjectTools, cache: Cache, scope_of: ScopeOf, proof_of: ProofOf = no_proof
     ) -> None:
         self._git, self._tools, self._cache, self._scope_of, self._proof_of = git, tools, cache, scope_of, proof_of
 
@@ -61,9 +62,10 @@ class ClaimVerifier(Checks):
         )
 
     async def _subject(self, job: RunChecks, case: Case) -> Subject:
+        """Record the lane of an agent step as a commit, whatever its gate; the checks look at that commit."""
         has_lane = case.protocol.graphs[job.graph].steps[job.step].kind == "agent"
         if has_lane:
-            work = await self._git.record(case.state, job.id, work_subject(job, case))
+            work = await self._git.lanes.record(case.state.run, job.id, case.state.started, work_subject(job, case))
         else:  # the accepted work of the instance, seen from where the instance started
             commit = await self._git.head(case.state, job.inst, job.id)
             origin = await self._git.origin(case.state, job.inst)
@@ -83,14 +85,15 @@ class ClaimVerifier(Checks):
     async def _note_pending(self, s: Subject) -> None:
         """Note the recorded commit, with the documents that the exit returns, as pending.
 
-        `git.integration` integrates it after the kernel has accepted the claim.
+        Without such documents, and without a check of `vocabulary.RECORDS` in the gate, the work is not part of the
+        exit. `Integration.head` integrates the commit after the kernel has accepted the claim.
         """
         protocol = s.case.protocol
         given = documents_of(protocol, s.job.exit, s.case.claim)
         files = {place_of(protocol.artifacts[name], s.input): text.encode() for name, text in given.items()}
         work = await self._git.amended(s.work, files) if files else s.work
         if files or any(ref.name in vocabulary.RECORDS for ref in s.job.checks):
-            await self._git.note_pending(s.case.state, s.job, work.commit)
+            await self._git.integration.note_pending(s.case.state, s.job, work.commit)
 
 
 async def _run_all(s: Subject) -> dict[str, CheckOutcome]:

@@ -4,9 +4,6 @@ A good result is valid for its tree for ever. A bad one may have other causes th
 activity that asked, so a verification that is repeated after a crash gives the same answer. The cache also
 keeps the last believable run of all tests on each tree, good or bad: `known_suite` gives it to every activity that
 compares new work with that tree.
-
-`CheckRepository` and `CheckTools` are all that the checks need from the repository and from the project's tools;
-`project_facts` implements them.
 """
 
 import asyncio
@@ -16,146 +13,19 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from contextlib import AbstractAsyncContextManager, suppress
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Final, Protocol, TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 
 from treadle.config.model import ToolchainSettings
 from treadle.errors import PortError
-from treadle.git.api.reader import TreeApi
-from treadle.git.checkpoint import Checkpoint
-from treadle.git.trees import PathChange, TreeEntry
-from treadle.kernel.commands import RunChecks
-from treadle.kernel.state import State
+from treadle.evidence.project_facts import ProjectTools, RepositoryFacts
 from treadle.toolchains.line_coverage import LineCoverage
 from treadle.toolchains.results import CollectedTests, CommandResult, TestRun
 from treadle.toolchains.scaling import ScalingMeasurement, ScalingProbe
-
-# The interfaces of the checks to the repository and to the project's tools, with no more than they need.
-
-
-class CheckRepository(Protocol):
-    """Facts about commits. Methods that expect a tree accept a commit, too."""
-
-    async def record(self, state: State, act: str, subject: str) -> Checkpoint:
-        """Record the content of an activity's lane as one commit."""
-        ...
-
-    async def note_pending(self, state: State, job: RunChecks, commit: str) -> None:
-        """Note a commit as pending, after all checks of its claim have passed."""
-        ...
-
-    async def head(self, state: State, inst: str, current: str = "") -> str:
-        """Return the commit with the accepted work of an instance; `current` is the activity that asks."""
-        ...
-
-    async def origin(self, state: State, inst: str) -> str:
-        """Return the commit that an instance is based on; it moves when the instance is rebased."""
-        ...
-
-    async def start(self, run: str) -> str:
-        """Return the commit that the run started from."""
-        ...
-
-    async def parent_head(self, state: State, inst: str) -> str:
-        """Return the commit that the instance will be merged into."""
-        ...
-
-    async def tree(self, commit: str) -> str: ...
-
-    async def entries(self, commit: str) -> dict[str, TreeEntry]:
-        """Return all files by their paths."""
-        ...
-
-    async def changes(self, base: str, commit: str) -> list[PathChange]: ...
-
-    async def diff(self, base: str, commit: str) -> str: ...
-
-    async def show(self, commit: str, path: str) -> bytes | None: ...
-
-    async def shows(self, commit: str, paths: Sequence[str]) -> dict[str, bytes | None]:
-        """Return the contents of many files at once."""
-        ...
-
-    async def holding(self, commit: str, word: str, ending: str) -> list[str]:
-        """Return the files with this ending that contain a word."""
-        ...
-
-    async def api(self, commit: str, paths: Iterable[str]) -> TreeApi:
-        """Return the exported names of some files of a commit."""
-        ...
-
-    async def offers(self, commit: str, name: str) -> list[tuple[str, str]]:
-        """Return the full names under which a commit exports a name, each with its file."""
-        ...
-
-    async def contains(self, commit: str, ancestor: str) -> bool:
-        """Whether a commit has another one in its history."""
-        ...
-
-    async def with_files(self, commit: str, files: dict[str, TreeEntry | None]) -> str:
-        """Return the tree of a commit with some files replaced or (None) removed."""
-        ...
-
-    async def blobs(self, contents: Sequence[bytes]) -> list[str]:
-        """Store the contents of files, and return their ids."""
-        ...
-
-    async def amended(self, work: Checkpoint, files: dict[str, bytes]) -> Checkpoint:
-        """Add files of the orchestrator's own to a recorded commit."""
-        ...
-
-    def checkout(self, tree: str) -> AbstractAsyncContextManager[Path]:
-        """Open a clean folder with the files of a tree and nothing else."""
-        ...
-
-
-class CheckTools(Protocol):
-    """The project's commands to build, test and lint; a missing command gives None."""
-
-    @property
-    def identity(self) -> str:
-        """A text that differs wherever results may differ."""
-        ...
-
-    @property
-    def settings(self) -> ToolchainSettings:
-        """The project's settings for its tools and for strictness."""
-        ...
-
-    async def test(
-        self,
-        path: Path,
-        ids: tuple[str, ...] | None = None,
-        files: tuple[str, ...] | None = None,
-        limit: float | None = None,
-        *,
-        mirrors: bool = True,
-    ) -> TestRun:
-        """Run the tests; `limit` shortens the project's timeout, in seconds."""
-        ...
-
-    async def collect(self, path: Path, files: tuple[str, ...] | None = None) -> CollectedTests: ...
-
-    async def coverage(self, path: Path) -> LineCoverage:
-        """Measure the lines that the tests execute."""
-        ...
-
-    async def scaling(self, path: Path, probe: ScalingProbe) -> ScalingMeasurement:
-        """Measure the costs of a function for inputs of growing size."""
-        ...
-
-    async def command(self, name: str, path: Path) -> CommandResult | None:
-        """Run `build`, `lint`, `format`, `contract` or `interface` in a checkout."""
-        ...
-
-    async def run(self, argv: Sequence[str], path: Path) -> CommandResult:
-        """Run a command of the project's own in a checkout."""
-        ...
-
 
 # The cache of measurements: results that depend only on a tree, a command and its parameters.
 #
@@ -230,7 +100,7 @@ class ActivityMeasurements:
     """Measurements for one activity."""
 
     def __init__(
-        self, git: CheckRepository, tools: CheckTools, cache: Cache, run: str, asker: str, papers: Sequence[str] = ()
+        self, git: RepositoryFacts, tools: ProjectTools, cache: Cache, run: str, asker: str, papers: Sequence[str] = ()
     ) -> None:
         """`papers` are files of the run that its result does not carry, so no test sees them."""
         self._git, self._tools, self._cache, self._run, self._asker = git, tools, cache, run, f"{run}/{asker}"

@@ -12,7 +12,8 @@ from treadle.evidence.checks.contract import ran_of
 from treadle.evidence.code_shapes import read_pieces
 from treadle.evidence.findings import CheckProblem, join_names, note, problem
 from treadle.evidence.manifest import has_own_manifest, manifest_place, parse_manifest
-from treadle.evidence.measurements import ActivityMeasurements, Cache, CheckRepository, CheckTools
+from treadle.evidence.measurements import ActivityMeasurements, Cache
+from treadle.evidence.project_facts import ProjectTools, RepositoryFacts
 from treadle.evidence.subject import accepted_exits, payload
 from treadle.evidence.suite import bad_tests, describe_test, file_of, reason_for_doubt, run_evidence
 from treadle.git.commit_message import papers_of
@@ -50,7 +51,7 @@ _UNSTABLE_THERE: Final = "passes and fails by chance on the branch without the r
 class MergeVerifier(CommitVerifier):
     """Verifies the commits of one instance's merge or rebase."""
 
-    def __init__(self, git: CheckRepository, tools: CheckTools, cache: Cache, job: RunEffect, case: Case) -> None:
+    def __init__(self, git: RepositoryFacts, tools: ProjectTools, cache: Cache, job: RunEffect, case: Case) -> None:
         self._git, self._tools, self._case = git, tools, case
         self._inst = case.state.insts[job.inst]
         self._measure = ActivityMeasurements(git, tools, cache, case.state.run, job.id, papers_of(case))
@@ -200,7 +201,7 @@ class DeliveryVerifier:
     never excused.
     """
 
-    def __init__(self, git: CheckRepository, tools: CheckTools, cache: Cache, case: Case, asker: str) -> None:
+    def __init__(self, git: RepositoryFacts, tools: ProjectTools, cache: Cache, case: Case, asker: str) -> None:
         self._git, self._tools, self._case = git, tools, case
         self._measure = ActivityMeasurements(git, tools, cache, case.state.run, asker, papers_of(case))
 

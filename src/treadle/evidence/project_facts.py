@@ -9,13 +9,11 @@ from pathlib import Path
 import msgspec
 
 from treadle.config.model import ToolchainSettings
-from treadle.evidence.measurements import CheckRepository, CheckTools
 from treadle.git.api.reader import ApiReader, TreeApi
 from treadle.git.checkpoint import Checkpoint
 from treadle.git.lanes import Lanes
 from treadle.git.slots import Checkouts
 from treadle.git.trees import PathChange, TreeEntry, Trees
-from treadle.kernel.commands import RunChecks
 from treadle.kernel.state import State
 from treadle.toolchains.line_coverage import LineCoverage
 from treadle.toolchains.results import CollectedTests, CommandResult, TestRun
@@ -23,38 +21,41 @@ from treadle.toolchains.scaling import ScalingMeasurement, ScalingProbe
 from treadle.toolchains.toolchain import ProjectToolchain, build, environment_fingerprint, tests_of
 
 
-class RepositoryFacts(CheckRepository):
-    """`CheckRepository` over the lanes and checkouts of a project."""
+class RepositoryFacts:
+    """Facts about commits, and checkouts of them. Methods that expect a tree accept a commit, too.
+
+    `blobs`, `with_files` and `amended` add objects to the repository. No method moves a ref, except that a question
+    about a head integrates the accepted work first (`Integration.head`).
+    """
 
     def __init__(self, lanes: Lanes, checkouts: Checkouts) -> None:
-        self._lanes, self._checkouts = lanes, checkouts
-        self._integration = lanes.integration
+        self.lanes, self.integration = lanes, lanes.integration
+        self._checkouts = checkouts
         self._repository = lanes.integration.repository
         self._trees = Trees(self._repository)
         self._reader = ApiReader(self._repository)
 
-    async def record(self, state: State, act: str, subject: str) -> Checkpoint:
-        return await self._lanes.record(state.run, act, state.started, subject)
-
-    async def note_pending(self, state: State, job: RunChecks, commit: str) -> None:
-        await self._integration.note_pending(state, job, commit)
-
     async def head(self, state: State, inst: str, current: str = "") -> str:
-        return (await self._integration.head(state, inst, current)).commit
+        """Return the commit with the accepted work of an instance; `current` is the activity that asks."""
+        return (await self.integration.head(state, inst, current)).commit
 
     async def origin(self, state: State, inst: str) -> str:
-        return (await self._integration.head(state, inst)).base
+        """Return the commit that an instance is based on; it moves when the instance is rebased."""
+        return (await self.integration.head(state, inst)).base
 
     async def start(self, run: str) -> str:
-        return (await self._integration.begin(run)).commit
+        """Return the commit that the run started from."""
+        return (await self.integration.begin(run)).commit
 
     async def parent_head(self, state: State, inst: str) -> str:
-        return await self._integration.parent_head(state, inst)
+        """Return the commit that the instance will be merged into."""
+        return await self.integration.parent_head(state, inst)
 
     async def tree(self, commit: str) -> str:
         return await self._repository.tree(commit)
 
     async def entries(self, commit: str) -> dict[str, TreeEntry]:
+        """Return all files by their paths."""
         return (await self._trees.listing(commit)).by_path
 
     async def changes(self, base: str, commit: str) -> list[PathChange]:
@@ -67,27 +68,35 @@ class RepositoryFacts(CheckRepository):
         return await self._repository.show(commit, path)
 
     async def shows(self, commit: str, paths: Sequence[str]) -> dict[str, bytes | None]:
+        """Return the contents of many files at once."""
         return await self._trees.shows(commit, paths)
 
     async def holding(self, commit: str, word: str, ending: str) -> list[str]:
+        """Return the files with this ending that contain a word."""
         return await self._trees.holding(commit, word, ending)
 
     async def api(self, commit: str, paths: Iterable[str]) -> TreeApi:
+        """Return the exported names of some files of a commit."""
         return await self._reader.api(commit, paths)
 
     async def offers(self, commit: str, name: str) -> list[tuple[str, str]]:
+        """Return the full names under which a commit exports a name, each with its file."""
         return await self._reader.where(commit, name)
 
     async def contains(self, commit: str, ancestor: str) -> bool:
+        """Whether a commit has another one in its history."""
         return await self._repository.is_ancestor(ancestor, commit)
 
     async def with_files(self, commit: str, files: dict[str, TreeEntry | None]) -> str:
+        """Return the tree of a commit with some files replaced or (None) removed."""
         return await self._trees.changed(commit, files)
 
     async def blobs(self, contents: Sequence[bytes]) -> list[str]:
+        """Store the contents of files, and return their ids."""
         return await self._repository.keep(contents)
 
     async def amended(self, work: Checkpoint, files: dict[str, bytes]) -> Checkpoint:
+        """Return a recorded commit with files of the orchestrator's own added."""
         ids = await self.blobs(list(files.values()))
         entries: dict[str, TreeEntry | None] = {
             path: TreeEntry("100644", id_, path) for path, id_ in zip(files, ids, strict=True)
@@ -103,6 +112,7 @@ class RepositoryFacts(CheckRepository):
 
     @asynccontextmanager
     async def checkout(self, tree: str) -> AsyncIterator[Path]:
+        """Open a clean folder with the files of a tree and nothing else."""
         # A commit of its own: what runs in the checkout may ask git for the head, and finds no history to learn from.
         commit = await self._repository.commit(await self._repository.tree(tree), (), "under examination\n", 0)
         async with self._checkouts.clean(commit) as path:
@@ -112,8 +122,8 @@ class RepositoryFacts(CheckRepository):
 # The project's toolchain, as the checks use it.
 
 
-class ProjectTools(CheckTools):
-    """`CheckTools` over a toolchain."""
+class ProjectTools:
+    """The project's commands to build, test and lint; a missing command gives None."""
 
     def __init__(self, toolchain: ProjectToolchain, generated: str = "") -> None:
         """`generated`: the tree of generated files that lie in every checkout; tests may end otherwise with others."""
@@ -125,6 +135,7 @@ class ProjectTools(CheckTools):
 
     @property
     def settings(self) -> ToolchainSettings:
+        """The project's settings for its tools and for strictness."""
         return self._toolchain.settings
 
     @property
@@ -142,21 +153,26 @@ class ProjectTools(CheckTools):
         *,
         mirrors: bool = True,
     ) -> TestRun:
+        """Run the tests; `limit` shortens the project's timeout, in seconds."""
         return await _adapted(self._toolchain, limit, mirrors).test(path, ids, files)
 
     async def collect(self, path: Path, files: tuple[str, ...] | None = None) -> CollectedTests:
         return await self._toolchain.collect(path, files)
 
     async def coverage(self, path: Path) -> LineCoverage:
+        """Measure the lines that the tests execute."""
         return await self._toolchain.coverage(path)
 
     async def scaling(self, path: Path, probe: ScalingProbe) -> ScalingMeasurement:
+        """Measure the costs of a function for inputs of growing size."""
         return await self._toolchain.scaling(path, probe)
 
     async def command(self, name: str, path: Path) -> CommandResult | None:
+        """Run `build`, `lint`, `format`, `contract` or `interface` in a checkout."""
         return await self._toolchain.run(name, path)
 
     async def run(self, argv: Sequence[str], path: Path) -> CommandResult:
+        """Run a command of the project's own in a checkout."""
         settings = self._toolchain.settings
         return await build(tuple(argv), path, timeout=settings.timeout, sandbox=self._toolchain.sandbox)
 

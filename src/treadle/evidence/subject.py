@@ -11,7 +11,8 @@ from typing import Final, Protocol
 
 import msgspec
 
-from treadle.evidence.measurements import ActivityMeasurements, CheckRepository
+from treadle.evidence.measurements import ActivityMeasurements
+from treadle.evidence.project_facts import RepositoryFacts
 from treadle.git.checkpoint import Checkpoint
 from treadle.git.trees import PathChange, TreeEntry
 from treadle.kernel.commands import RunChecks
@@ -135,7 +136,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     job: RunChecks
     case: Case
-    git: CheckRepository
+    git: RepositoryFacts
     measure: ActivityMeasurements
     work: Checkpoint
     """The lane as a commit; for a step without a lane, the instance's head, compared with where it started."""

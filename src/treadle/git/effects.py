@@ -31,7 +31,6 @@ from treadle.git.merge import (
     RecordingVerifier,
     fold_children,
     rebase_instance,
-    verify_by,
 )
 from treadle.git.slots import Checkouts
 from treadle.git.trees import LINK, SUBMODULE, TreeEntry, Trees
@@ -43,6 +42,7 @@ from treadle.protocol.items import Json
 from treadle.protocol.model import Field, Protocol, Step
 
 VerifierOf = Callable[[RunEffect, Case], CommitVerifier]
+"""Returns the checks of the commits of one merge or rebase (`evidence.merge_verifier.MergeVerifier`)."""
 BodyOf = Callable[[RunEffect], str]
 """Returns the message body of a commit that goes to the user's branch."""
 Values = dict[str, Json]
@@ -119,14 +119,14 @@ class GitEffects(Effects):
         return build_outcome(case.protocol, step, exit_, values)
 
     async def _merge(self, job: RunEffect, case: Case, step: Step) -> Outcome:
-        head = await self._integration.head(case.state, job.inst)
+        head = await self._integration.head(case.state, job.inst)  # integrates the work that was accepted last
         changed = [change.path for change in await self._trees.changes(head.base, head.commit)]
         subject = merge_subject(job.inst, case, changed)
         # A commit that people get also names the proofs, and where to find them.
         body = f"\n{self._body_of(job)}" if self._body_of is not None and is_delivered(job.inst, case) else ""
         wanted = MergeRequest(f"{subject}\n{body}", step.keep_commits, papers_of(case))
         recorder = RecordingVerifier(self._verifier_of(job, case))
-        done = await self._merging.merge(case.state, job.inst, job.id, wanted, verify_by(recorder))
+        done = await self._merging.merge(case.state, job.inst, job.id, wanted, recorder.verify)
         if isinstance(done, MergeRefusal):
             values: Values = {
                 "reason": done.reason,
@@ -141,7 +141,7 @@ class GitEffects(Effects):
         if done.delivered is not None:
             await self._notify(case.state.run, str(done.delivered))
         if not recorder.seen:  # verified before a crash, which lost the results: verify again, for the record
-            await verify_by(recorder)(done.commit)
+            await recorder.verify(done.commit)
         values = await self._describe_merge(done, subject, change_reasons(job, case))
         outcome = build_outcome(case.protocol, step, "MergeComplete", values)
         return await self._with_results(outcome, recorder, case, done.commit)

@@ -232,7 +232,7 @@ class Integration:
         await self.refs.put_all(values, {} if old is None else {names.integration(inst): old})
         return Head(commit, base)
 
-    async def publish(self, run: str, inst: str, new: str, old: str) -> bool:
+    async def swap_head(self, run: str, inst: str, new: str, old: str) -> bool:
         """Move an integration branch from one commit to the next; return False if it has moved meanwhile."""
         async with self._locks[run, inst]:
             return await self.refs.swap(self.names(run).integration(inst), new, old)

@@ -6,10 +6,12 @@ agent ever gets. A **merge** puts the work of a finished instance onto its paren
 1. *Build.* `git merge-tree` makes the merged tree from the objects alone, and Treadle commits it: usually one squashed
    commit. No ref and no working tree is involved, so a failure up to step 4 leaves nothing to clean up.
 2. *Verify.* That very commit has to pass build, contract suite and all tests, in a clean checkout.
-3. *Note.* The refs `accepted` and `before` of the activity record what was verified, and on which head.
+3. *Note.* The refs `accepted` and `before` of the activity record what was verified, and on which head. (The
+   name of the ref does not mean acceptance by the kernel: that comes later, with the exit of the effect.)
 4. *Publish.* The parent's branch moves by a compare-and-swap from `before` to the new commit. If it has moved
    meanwhile, by the parent's own work, the swap fails, and everything starts again at step 1: nothing unverified is
-   ever published. The root has no parent; its result is delivered (`delivery.py`).
+   ever published. The root has no parent; its result is delivered (`delivery.py`). The effect `publish` is another
+   thing: it writes documents to the user's tree.
 5. *Move.* The child's branch goes to the merge commit, and its lanes are freed.
 
 A crash before step 3 repeats the merge, which gives the same commit. A crash after it finds the notes: if the parent
@@ -52,7 +54,7 @@ class TrialResult(msgspec.Struct, frozen=True):
 
 
 class CommitVerifier(Protocol):
-    """A verifier of commits."""
+    """The checks of a commit that a merge or a rebase has made (`evidence.merge_verifier.MergeVerifier`)."""
 
     async def build(self, commit: str, /) -> TrialResult:
         """Whether it builds."""
@@ -106,24 +108,7 @@ class MergeResult(msgspec.Struct, frozen=True):
 
 
 Verify = Callable[[str], Awaitable[MergeRefusal | None]]
-
-
-def verify_by(verifier: CommitVerifier) -> Verify:
-    """Return a check of build, contract suite and all tests, in this order; each failure has its own reason."""
-
-    async def verify(commit: str) -> MergeRefusal | None:
-        checks: tuple[tuple[Reason, Callable[[str], Awaitable[TrialResult]]], ...] = (
-            ("BuildFailure", verifier.build),
-            ("ContractViolation", verifier.contract),
-            ("IntegrationFailure", verifier.suite),
-        )
-        for reason, check in checks:
-            tried = await check(commit)
-            if not tried.ok:
-                return MergeRefusal(reason, tried.details, tried.failing)
-        return None
-
-    return verify
+"""Returns why a merge commit must not be published; None if it may. `RecordingVerifier.verify` is one."""
 
 
 class Merging:
@@ -153,7 +138,7 @@ class Merging:
             if not parent:
                 delivered = await deliver(integration, state.run, done.commit, self._policy)
                 done = msgspec.structs.replace(done, delivered=delivered)
-            elif not await integration.publish(state.run, parent, done.commit, done.before):
+            elif not await integration.swap_head(state.run, parent, done.commit, done.before):
                 head = await integration.refs.get(names.integration(parent))
                 if not await self._repository.is_ancestor(done.commit, head):
                     done = None  # the parent's branch has moved meanwhile: merge and verify once more, on the new head
@@ -213,27 +198,29 @@ class Merging:
         return msgspec.structs.replace(refused, commit=commit) if refused else MergeResult(commit, onto)
 
 
-class RecordingVerifier(CommitVerifier):
-    """Delegates every check and keeps the results of the last attempt, so that a merge leaves evidence like a claim."""
+class RecordingVerifier:
+    """Runs the checks of a `CommitVerifier` and keeps their last results: a merge leaves evidence like a claim."""
 
     def __init__(self, verifier: CommitVerifier) -> None:
         self._verifier = verifier
         self.seen: dict[str, TrialResult] = {}
 
-    async def build(self, commit: str) -> TrialResult:
+    async def verify(self, commit: str) -> MergeRefusal | None:
+        """Check build, contract suite and all tests, in this order; each failure has its own reason."""
         self.seen.clear()  # a new attempt: results on another tree say nothing about this one
-        self.seen["build"] = await self._verifier.build(commit)
-        return self.seen["build"]
-
-    async def contract(self, commit: str) -> TrialResult:
-        self.seen["contract"] = await self._verifier.contract(commit)
-        return self.seen["contract"]
-
-    async def suite(self, commit: str) -> TrialResult:
-        self.seen["suite"] = await self._verifier.suite(commit)
-        return self.seen["suite"]
+        checks: tuple[tuple[str, Reason, Callable[[str], Awaitable[TrialResult]]], ...] = (
+            ("build", "BuildFailure", self._verifier.build),
+            ("contract", "ContractViolation", self._verifier.contract),
+            ("suite", "IntegrationFailure", self._verifier.suite),
+        )
+        for name, reason, check in checks:
+            tried = self.seen[name] = await check(commit)
+            if not tried.ok:
+                return MergeRefusal(reason, tried.details, tried.failing)
+        return None
 
     async def same_colour(self, before: str, after: str) -> TrialResult:
+        """Compare the verdicts of all tests in two commits, for a rebase."""
         self.seen["same_colour"] = await self._verifier.same_colour(before, after)
         return self.seen["same_colour"]
 
@@ -306,7 +293,7 @@ class RebaseResult(msgspec.Struct, frozen=True):
 
 
 async def rebase_instance(
-    integration: Integration, state: State, inst: str, verifier: CommitVerifier | None = None
+    integration: Integration, state: State, inst: str, verifier: RecordingVerifier | None = None
 ) -> RebaseResult:
     """Rebase an instance onto its parent's head; return the existing result if that is done.
 

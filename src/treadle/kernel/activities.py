@@ -129,7 +129,11 @@ def _key_of_failed_check(t: Turn, act: Activity, tag: str, failed: list[str]) ->
 
 
 def _accept(t: Turn, act: Activity, envelope: Envelope) -> None:
-    """Accept an exit: end its activity, and record and route the exit."""
+    """Accept an exit: end its activity, and record and route the exit.
+
+    The next step starts in the same turn, unless it has to wait: `_position` edits the instance, and `settle`
+    (`reduce`) advances every instance that was edited.
+    """
     inst, frame = _position(t, act)
     slot = Slot(envelope.payload_ref, envelope.fields, t.seq)
     # Choose the row before recording anything: a spawn beyond the limits turns the exit into `!gate`, and a refused

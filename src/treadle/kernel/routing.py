@@ -221,7 +221,10 @@ def redirect(t: Turn, inst: Instance, step: str, cause: tuple[str, str] = ("", "
 def enter(
     t: Turn, inst: Instance, frame: Frame, step: str, fresh: bool = False, cause: tuple[str, str] = ("", "")
 ) -> None:
-    """Put a frame in front of a step; coming from elsewhere starts a new visit with new attempts (R7)."""
+    """Put a frame in front of a step; coming from elsewhere starts a new visit with new attempts (R7).
+
+    The frame is only queued; `advance` starts the step, or lets it wait, before the turn ends.
+    """
     if step != frame.step or fresh:
         if step != frame.step:
             _depart(t, inst, frame, step, bool(cause[0]))

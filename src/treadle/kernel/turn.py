@@ -50,7 +50,7 @@ class Turn:
         return self._drafts.get(id_) or self.state.insts.get(id_)
 
     def edit(self, id_: str) -> Instance:
-        """Return a copy of an instance to change; the turn advances it before it ends."""
+        """Return a copy of an instance to change, and put it on the worklist: `settle` (`reduce`) advances it."""
         draft = self._draft(id_)
         self.touch(draft)
         return draft

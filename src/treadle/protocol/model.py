@@ -41,6 +41,7 @@ class Field(Model, frozen=True, kw_only=True):
 
     type: str
     by: Authority = "agent"
+    """Its source: the agent, the runtime (`kernel`: `runtime.claims.own_fields`), or the verification or the effect."""
     route: Routing = ""
     help: str = ""
     also: tuple[str, ...] = ()

@@ -172,7 +172,7 @@ REQUIRED: Final = frozenset({"gherkin", "delta"})
 """The kinds of documents without which `schema` refuses; the others a story may do without."""
 
 RECORDS: Final = frozenset({"commit", "commit_once", "checkpoint"})
-"""Each of these checks records a writer's changes as a commit, which makes them part of the work."""
+"""The checks that make the commit of a lane part of the exit: `ClaimVerifier` notes it as pending if they pass."""
 
 FIELDS: Final = frozenset(
     """

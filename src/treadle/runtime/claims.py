@@ -1,6 +1,7 @@
 """Turns the end of an agent into an event: its claim, or the reason why there is none.
 
-A claim carries an envelope for the kernel; the orchestrator fills in the fields that are its own (`by: kernel`).
+A claim carries an envelope for the kernel. The fields that a protocol declares as `by: kernel` are filled in here, by
+`own_fields`: the kernel itself sees envelopes only.
 """
 
 import re

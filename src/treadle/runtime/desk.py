@@ -97,7 +97,7 @@ class Desk:
         """Record something that was ignored; stored with the next event."""
         self._strays.append(Stray(at=self._clock.now(), act=act, what=what, detail=detail))
 
-    async def take(self, arrivals: list[Arrival]) -> list[tuple[Command, State]]:
+    async def process(self, arrivals: list[Arrival]) -> list[tuple[Command, State]]:
         """Reduce events and store them in one transaction; return the commands, each with its issuing state."""
         entries: list[LogEntry] = []
         orders: list[tuple[Command, State]] = []

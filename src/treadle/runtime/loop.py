@@ -39,8 +39,8 @@ async def run_loop(desk: Desk, inbox: Inbox, tasks: "Tasks", rests: Rests) -> St
         for command in outstanding(desk.state):  # recovery: issue open commands again
             tasks.start(command, desk.state)
         while not desk.state.outcome and (inbox or not rests(desk.state)):
-            for command, state in await desk.take(await inbox.take()):  # one transaction, before any effect
-                tasks.start(command, state)  # I/O; always ends as an event in the inbox
+            for command, state in await desk.process(await inbox.take()):  # one transaction, before any effect
+                tasks.start(command, state)  # I/O; an activity ends as an event in the inbox
         return desk.state
 
 

@@ -1,4 +1,4 @@
-"""Performs each command. Every failure comes back as an event."""
+"""Performs each command. Every failure of an activity comes back as an event."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -57,6 +57,7 @@ class Perform(Performer):
         return Failed(id=event_id(job, "failed"), ts=self._world.clock.now(), act=job.id, why=why, detail_ref=ref)
 
     async def _effect(self, job: RunEffect, state: State) -> Event:
+        """Perform an effect (`VerifiedMerges`, then `GitEffects`), and return its exit as `Exited`."""
         outcome = await self._world.effects.perform(job, self._case(state))
         fields = {**outcome.fields, **own_fields(self._desk.protocol, outcome.exit, job, state, self._world.payloads)}
         envelope = envelope_of(self._desk.protocol, outcome.exit, fields, self._world.payloads)
@@ -70,12 +71,15 @@ class Perform(Performer):
         )
 
     async def _checks(self, job: RunChecks, state: State) -> Event:
+        """Verify a claim, or run a check step (`ClaimVerifier`), and return the results as `Checked`."""
         payload = self._world.payloads.get(job.payload_ref) if job.payload_ref else {}
         claim = payload if isinstance(payload, dict) else {}
         verdict = await self._world.checks.verify(job, self._case(state, claim, job.id))
         for note in verdict.notes:
             self._world.progress(job.id, Progress(note=note))
         fields: dict[str, Json] = {**claim, **verdict.fields}
+        # Whether the claim is accepted, the kernel decides from `Checked` (`activities.checked`). Here the results only
+        # choose the content of the payload: the fields of the exit, or the report for the next attempt.
         passed = {one.check for one in verdict.results if one.ok}
         passes = job.exit and all(check.advisory or check.name in passed for check in job.checks)
         if not passes:

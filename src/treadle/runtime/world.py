@@ -126,7 +126,10 @@ class Meter:
 
 
 class AgentDirectory(Protocol):
-    """Knows the agents of a run: programs and people, their models, their prices and their keys."""
+    """Knows the agents of a run: programs and people, their models, their prices and their keys.
+
+    `engines.surroundings.ProjectAgents` does for the runs of a project.
+    """
 
     def runner_of(self, job: RunAgent) -> Runner | None:
         """Return the runner for a job; None: leave the job alone, for another process to start or find."""

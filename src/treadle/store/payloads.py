@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from treadle.errors import PortError
+from treadle.ports import Payloads
 from treadle.protocol.items import Json, canonical
 
 CHUNK: Final = 64 * 1024
@@ -16,7 +17,7 @@ _TEXT: Final = "text:"
 _CHUNKS: Final = "SELECT CAST(body AS BLOB) FROM chunks WHERE ref = ? ORDER BY n"
 
 
-class SqlitePayloads:
+class SqlitePayloads(Payloads):
     """Payloads, buffered in memory until the next transaction writes them, so that a payload costs no fsync of
     its own.
     """

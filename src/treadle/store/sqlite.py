@@ -305,8 +305,8 @@ class Store:
 
     # driving
 
-    async def claim(self, run: str, now: int) -> Lease:
-        """The right to drive a run; a `PortError` if a living process has it."""
+    async def take_lease(self, run: str, now: int) -> Lease:
+        """Return the right to drive a run; raise a `PortError` if a living process has it."""
         return await self.writer.run(lambda db: claim_lease(db, run, now, now + LEASE), durable=False)
 
     async def release(self, lease: Lease) -> None:

@@ -1,5 +1,7 @@
 """The commit of a lane: `commit`, `commit_once`, `checkpoint`, `readonly`, `rebased`, `resolved`.
 
+None of them makes that commit: `ClaimVerifier` records the lane before the first check.
+
 Also the limits of a rebase: it keeps siblings' merged work (`canon`), logic (`mechanical_only`, `mechanical_tests`),
 and lines that others have merged into files in conflict (`both_kept`).
 """
@@ -55,7 +57,7 @@ _CODES: Final[dict[FindingKind, str]] = {
 
 
 async def commit(s: Subject) -> CheckOutcome:
-    """The lane's tree differs from the activity's base; recorded as one commit."""
+    """The lane's tree differs from the activity's base, and everything in it could be recorded."""
     if s.work.tree == await s.git.tree(s.work.base):
         return refuse(
             "nothing was changed",
@@ -76,7 +78,7 @@ async def commit_once(s: Subject) -> CheckOutcome:
 
 
 async def checkpoint(s: Subject) -> CheckOutcome:
-    """The lane's tree is recorded as a commit, changed or not."""
+    """Everything in the lane could be recorded, changed or not."""
     own = [one for one in s.work.findings if one.kind != "link" or one.path in s.work.paths]
     notes = [
         note(f"was left out: {one.detail}", one.path, code=_CODES[one.kind]) for one in own if one.kind in _HARMLESS
