@@ -35,8 +35,11 @@ class Advising:
 
     async def verify(self, job: RunChecks, case: Case) -> Verdict:
         ref = case.payloads.put({"report": "- a.md: was rewritten\n- b.md: was rewritten"})
-        results = (CheckResult(one.name, ok=one.name not in self._finding, report_ref=ref) for one in job.checks)
+        results = (CheckResult(one.name, ok=not self._finds(one), report_ref=ref) for one in job.checks)
         return Verdict(results=tuple(results))
+
+    def _finds(self, check: CheckRef) -> bool:
+        return check.name in self._finding or f"{check.name}:{check.arg}" in self._finding
 
 
 class Heard(Stage):
@@ -82,4 +85,11 @@ def test_advice_is_reported_with_the_accepted_step(tmp_path: Path) -> None:
 def test_advice_on_refused_work_is_not_reported(tmp_path: Path) -> None:
     gates = (CheckRef(name="scope"), CheckRef(name="diff_only", advisory=True))
     outcome, notes = played(tmp_path, Advising("scope", "diff_only"), *gates)
+    assert (outcome != "Done", notes) == (True, ())
+
+
+def test_one_failure_of_a_check_with_two_arguments_refuses_the_work(tmp_path: Path) -> None:
+    gates = (CheckRef(name="schema", arg="gherkin"), CheckRef(name="schema", arg="delta"))
+    advisory = CheckRef(name="diff_only", advisory=True)
+    outcome, notes = played(tmp_path, Advising("schema:delta", "diff_only"), *gates, advisory)
     assert (outcome != "Done", notes) == (True, ())

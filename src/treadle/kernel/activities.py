@@ -4,6 +4,7 @@ An exit is a claim: the checks verify it, then the kernel accepts it or turns it
 counts towards the limits of the run (R19). The agent's service may have an outage (R21), and a deadline may pass (R16).
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -12,6 +13,7 @@ from treadle.kernel.advance import LIMIT_ASK, OUTAGE, is_out
 from treadle.kernel.commands import ActivityCommand, AskHuman, Cancel, Inputs, Nudge, RunAgent, RunChecks
 from treadle.kernel.events import (
     Checked,
+    CheckResult,
     Envelope,
     Exited,
     Failed,
@@ -26,7 +28,7 @@ from treadle.kernel.mailbox import preempt, reply
 from treadle.kernel.routing import choose, follow, leave
 from treadle.kernel.state import Activity, Ask, Frame, Instance, Outage, Slot
 from treadle.kernel.turn import Turn
-from treadle.protocol.model import system_keys, tag_of
+from treadle.protocol.model import CheckRef, system_keys, tag_of
 
 # Limits on a run's cost, tokens and time (R19). Beyond one of them the kernel asks a person, and starts nothing while
 # the question is open.
@@ -99,11 +101,8 @@ def checked(t: Turn, e: Checked) -> bool:
         seen = (*inst.failures.get(act.command.step, ("", 0))[0].splitlines(), e.fingerprint)
         inst.failures[act.command.step] = ("\n".join(seen), seen.count(e.fingerprint))
 
-    # A check has passed if it has a good result and no bad one; a check without a result has failed. A skipped check
-    # refuses the claim too, but never chooses the row `!gate.<check>`.
-    denied = {result.check for result in e.results if not result.ok}
-    passed = {result.check for result in e.results if result.ok} - denied
-    failed = [check.name for check in act.checks if not check.advisory and check.name not in passed]
+    failed = failed_checks(act.checks, e.results)
+    # A skipped check refuses the claim too, but never chooses the row `!gate.<check>`.
     skipped = {result.check for result in e.results if result.skipped}
     refusing = [name for name in failed if name not in skipped]
 
@@ -119,6 +118,16 @@ def checked(t: Turn, e: Checked) -> bool:
         ref = e.payload_ref or act.claim.payload_ref
         _accept(t, act, msgspec.structs.replace(act.claim, fields=fields, payload_ref=ref))
     return True
+
+
+def failed_checks(checks: Sequence[CheckRef], results: Sequence[CheckResult]) -> list[str]:
+    """Return the names of the checks that refuse a claim; advisory ones never do.
+
+    A check has passed if it has a good result and no bad one; a check without a result has failed.
+    """
+    denied = {result.check for result in results if not result.ok}
+    passed = {result.check for result in results if result.ok} - denied
+    return [check.name for check in checks if not check.advisory and check.name not in passed]
 
 
 def _key_of_failed_check(t: Turn, act: Activity, tag: str, failed: list[str]) -> str:

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Literal
 
 from treadle.errors import MemoryFailure, TreadleError
+from treadle.kernel.activities import failed_checks
 from treadle.kernel.advance import is_out
 from treadle.kernel.commands import ActivityCommand, AskHuman, Notify, RunAgent, RunChecks, RunEffect
 from treadle.kernel.events import Checked, Event, Exited, Failed
@@ -78,11 +79,9 @@ class Perform(Performer):
         for note in verdict.notes:
             self._world.progress(job.id, Progress(note=note))
         fields: dict[str, Json] = {**claim, **verdict.fields}
-        # Whether the claim is accepted, the kernel decides from `Checked` (`activities.checked`). Here the results only
-        # choose the content of the payload: the fields of the exit, or the report for the next attempt.
-        passed = {one.check for one in verdict.results if one.ok}
-        passes = job.exit and all(check.advisory or check.name in passed for check in job.checks)
-        if not passes:
+        # The kernel decides by the same rule when it reduces `Checked`. Here the rule only chooses the content of the
+        # payload: the fields of the exit, or the report for the next attempt.
+        if not job.exit or failed_checks(job.checks, verdict.results):
             refs: list[Json] = [{"check": one.check, "ok": one.ok, "report": one.report_ref} for one in verdict.results]
             kept: dict[str, Json] = {"report": verdict.report, "checks": refs}
             derived: dict[str, Routed] = {}
