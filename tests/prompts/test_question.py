@@ -149,7 +149,7 @@ def test_the_question_shows_the_fields_of_the_last_attempt() -> None:
     [
         ("!timeout", "impl timed out (10 min).\n"),
         ("!exhausted", "impl has no attempt left of 5.\n"),
-        ("!crash", "impl broke.\n"),
+        ("!crash", "impl crashed.\n"),
         ("!store", ""),
         ("", ""),
     ],
@@ -198,7 +198,7 @@ def test_the_run_asks_for_more_tokens_and_names_unknown_prices(allowances: int, 
     ("why", "title", "advice"),
     [
         ("login", "An agent's login is refused", "Log in with its own program, or set its key"),
-        ("billing", "An agent's service wants to be paid", "Pay, or name another agent"),
+        ("billing", "An agent's service demands payment", "Pay, or name another agent"),
         ("budget", "A budget is spent", "To let it go on grants the same amount once more."),
     ],
 )

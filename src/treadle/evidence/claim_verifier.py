@@ -103,7 +103,7 @@ async def _run_all(s: Subject) -> dict[str, CheckOutcome]:
     for number, ref in enumerate(s.job.checks, 1):
         reason = next((name for name in refused if ref.name in POINTLESS_AFTER.get(name, ())), "")
         if reason:
-            skipped = refuse(f"was not looked at, because '{reason}' failed", code="check.skipped")
+            skipped = refuse(f"was not run, because '{reason}' failed", code="check.skipped")
             outcomes[_key(ref)] = msgspec.structs.replace(skipped, skipped=True)
         else:
             outcomes[_key(ref)] = await _run_timed(msgspec.structs.replace(s, arg=ref.arg), ref, number)

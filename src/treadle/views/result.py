@@ -59,11 +59,11 @@ def result_lines(run: str, result: Result, *, good: bool = True) -> Iterator[str
         return
     if not good and not result.on_branch:
         kept = shlex.quote(result.branch)
-        yield f"what was accepted is kept at {result.branch}; `git diff HEAD...{kept}` shows it"
+        yield f"the accepted work is kept at {result.branch}; `git diff HEAD...{kept}` shows it"
         return
     if result.why:
         yield f"{result.into or 'your branch'} was not moved: {result.why}"
-    yield f"{'the result' if good else 'what was accepted'} is on the branch {result.branch}"
+    yield f"{'the result' if good else 'the accepted work'} is on the branch {result.branch}"
     branch = shlex.quote(result.branch)
     if good and result.into:
         command = f"treadle deliver {shlex.quote(run)}"
@@ -71,7 +71,7 @@ def result_lines(run: str, result: Result, *, good: bool = True) -> Iterator[str
             yield f"  {command} --rebase  verifies it on top of {result.into}, and moves {result.into} forward to it"
         else:
             yield f"  {command}  moves {result.into} forward to it"
-    yield f"  git merge --squash {branch}  takes it over by hand; `git diff HEAD...{branch}` shows it first"
+    yield f"  git merge --squash {branch}  merges it by hand; `git diff HEAD...{branch}` shows it first"
 
 
 def stray_line(result: Result) -> str:

@@ -163,7 +163,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     usage: TokenUsage
     limits: Ceilings | None
     strays: int
-    """Answers and messages that were not obeyed."""
+    """Answers and messages that Treadle ignored."""
     untold: tuple[str, ...]
     """Why notifications about the run failed, each reason once."""
     edited: tuple[str, ...]
