@@ -67,7 +67,7 @@ async def run_checkup() -> list[Line]:
         settings = load_current_settings()
     except TreadleError as error:  # the other checks go on with the defaults
         settings = EffectiveSettings({})
-        mistakes.append(missing("treadle.toml", str(error), "mend the settings", code=error.code))
+        mistakes.append(missing("treadle.toml", str(error), "correct the settings", code=error.code))
     config, protocol = settings.config(), None
     try:
         protocol = library.open_protocol(config.protocol).protocol
@@ -198,7 +198,7 @@ async def project_lines(project: Project | None, prefix: str) -> list[Line]:
     if project.file.is_file():
         lines = [ok("treadle.toml", "has no mistakes")]
     else:
-        lines = [warn("treadle.toml", "not there: defaults hold", "treadle init", code="config.missing")]
+        lines = [warn("treadle.toml", "missing; the defaults apply", "treadle init", code="config.missing")]
     lines.append(store_line(project))
     what, _, advice = lane_exclusions(Folder(project.root)).partition(": ")
     if what:  # the user's own test runner would find the lanes of runs
@@ -240,7 +240,7 @@ def store_line(project: Project) -> Line:
     """Whether the store can be read, and is of a version that this program knows."""
     path = project.store
     if not path.exists():
-        return ok("store", "there is none yet: the first run makes it")
+        return ok("store", "none yet; the first run creates it")
     try:
         db = sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)
         try:

@@ -114,7 +114,7 @@ def _no_file(path: Path) -> list[Finding]:
     if path.is_dir():
         return [_misplaced(Place(str(path)), "", "this is a folder, and should be a file", "move it away")]
     if path.is_symlink() and not path.exists():
-        return [_misplaced(Place(str(path)), "", "this link leads nowhere", "mend or remove it")]
+        return [_misplaced(Place(str(path)), "", "this link leads nowhere", "repair or remove it")]
     return []
 
 
