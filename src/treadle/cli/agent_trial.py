@@ -66,7 +66,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     played: bool
     """Whether its model was played."""
     works: bool
-    """Whether it came to the end, wrote its file and answered by its tools."""
+    """Whether it finished the trial, wrote its file and answered with its tools."""
     outcome: str
     """How the run ended; empty: it did not."""
     writes: Seen
@@ -78,9 +78,9 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     resume: Seen
     """Whether it remembered the word in a continued conversation."""
     fork: Seen
-    """Whether it knew that in a conversation that branches off."""
+    """Whether it remembered the word in a forked conversation."""
     kept_in: Seen
-    """Whether something kept it from writing where it may not; if not, the check on the diff has found it."""
+    """Whether a sandbox kept it from writing outside of its scope; if not, the check on the diff found the change."""
     sandbox: str
     """The sandbox in force: the box, the program's own, or `none`."""
     tokens: int

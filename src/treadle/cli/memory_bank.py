@@ -38,7 +38,7 @@ from treadle.views.bank import Texts, run_of
 
 
 class BankSection(msgspec.Struct, frozen=True, kw_only=True):
-    """A section of a document; 0: it has no number."""
+    """A section of a document; `number` is 0 if it has none."""
 
     number: int
     name: str

@@ -28,7 +28,7 @@ from treadle.views.run_status import rest_lines, status_lines
 
 
 class Dispatched(msgspec.Struct, frozen=True, tag_field="type", tag="dispatched"):
-    """An agent works, or is to."""
+    """An agent works, or is about to start."""
 
     step: str
     attempt: int

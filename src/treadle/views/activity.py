@@ -78,7 +78,7 @@ class CheckVerdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
-    """A time that the activity ended without an exit."""
+    """One failure of the activity, which ended without an exit."""
 
     why: str
     time: str

@@ -20,22 +20,22 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     into: str
     """The branch that was yours when the run began; empty if your head was detached."""
     taken: bool
-    """That branch has it."""
+    """Whether that branch has the result."""
     merge: str
     """The merge setting of the run: `branch`, `ask`, `auto` or `never`."""
     why: str
     """Why your branch was not moved, though it was to be."""
     moved: bool = False
-    """That branch has commits that the result has not: it can only be delivered with `--rebase`."""
+    """Whether that branch has commits that the result lacks: then only `--rebase` can deliver it."""
     verified_on: str = ""
     """The commit of that branch on which the rebased result was verified again; empty if it was not rebased."""
 
     replaces: str = ""
     """The result before a person changed it on its branch; the changed result was verified again."""
     on_branch: bool = True
-    """It has a branch of its own; otherwise it is kept below `refs/treadle/`."""
+    """Whether it has a branch of its own; otherwise it is kept below `refs/treadle/`."""
     altered: bool = False
-    """The branch is not at the verified commit: a person has moved or deleted it."""
+    """Whether a person has moved or deleted the branch, so that it is not at the verified commit."""
     tip: str = ""
     """The commit of an altered branch; empty if the branch is gone."""
 
