@@ -110,7 +110,7 @@ def test_rejecting_a_child_needs_a_note(step: str) -> None:
 def test_the_default_without_an_answer_is_shown() -> None:
     found = asked(changed(default="retry", default_after=3600), "node", "rejected@review")
     assert (found.default, found.default_after) == ("retry", 3600)
-    assert str(found).endswith("Without an answer, `retry` is taken after 3600 s.\n")
+    assert str(found).endswith("Without an answer, `retry` counts after 3600 s.\n")
     assert asked(changed(default="retry"), "node", "rejected@review").default == ""
 
 

@@ -167,7 +167,7 @@ def disk_line(project: Project | None) -> Line:
     free = shutil.disk_usage(folder).free
     shown = f"{free / 10**9:.1f} GB free in {folder}"
     if free < ROOM:
-        return warn("disk", shown, "make room: every agent has a worktree of its own", code="doctor.disk")
+        return warn("disk", shown, "free some space: every agent has a worktree of its own", code="doctor.disk")
     return ok("disk", shown)
 
 
@@ -194,7 +194,14 @@ def _file_system(folder: Path) -> str:
 async def project_lines(project: Project | None, prefix: str) -> list[Line]:
     """Check the project around the current folder. `prefix` is that of the branches of runs."""
     if project is None:
-        return [warn("project", "this folder is in none", "`git init`, then `treadle init`", code="project.missing")]
+        return [
+            warn(
+                "project",
+                "this folder is in no git repository",
+                "`git init`, then `treadle init`",
+                code="project.missing",
+            )
+        ]
     if project.file.is_file():
         lines = [ok("treadle.toml", "has no mistakes")]
     else:
@@ -216,7 +223,9 @@ async def project_lines(project: Project | None, prefix: str) -> list[Line]:
     worktrees = await ask_git(root, "worktree", "list", "--porcelain")
     if gone := sum(it.startswith("prunable") for it in worktrees.text.splitlines()):
         left.append(
-            warn("worktrees", f"{gone} that git knows are gone", "git worktree prune", code="doctor.left_behind")
+            warn(
+                "worktrees", f"git lists {gone} whose folders are gone", "git worktree prune", code="doctor.left_behind"
+            )
         )
     git_folder = await ask_git(root, "rev-parse", "--absolute-git-dir")
     if git_folder.is_well and (lock := Path(git_folder.text.strip()) / "index.lock").exists():

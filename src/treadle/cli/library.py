@@ -150,7 +150,7 @@ def open_protocol(name: str) -> Loaded:
     known = list_protocol_folders()
     found = find_misplaced(known) if name in known else []
     if found:
-        raise ProtocolError("the project's changes cannot be put in force", tuple(found), code="protocol.invalid")
+        raise ProtocolError("the project's changes cannot be applied", tuple(found), code="protocol.invalid")
     return load_protocol(name)
 
 

@@ -165,7 +165,7 @@ async def _run_check(s: Subject, ref: CheckRef) -> CheckOutcome:
         return refuse(f"could not be checked: {error}", code="check.unavailable")
     except Exception as error:
         return refuse(
-            f"could not be checked, which is a bug in treadle: {type(error).__name__}: {error}", code="check.crashed"
+            f"could not be checked, which is a bug in Treadle: {type(error).__name__}: {error}", code="check.crashed"
         )
 
 

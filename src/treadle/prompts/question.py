@@ -89,9 +89,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         lines = [f"- {choice.name}{': ' + choice.help if choice.help else ''}" for choice in self.choices]
-        default = (
-            [f"Without an answer, `{self.default}` is taken after {self.default_after} s."] if self.default else []
-        )
+        default = [f"Without an answer, `{self.default}` counts after {self.default_after} s."] if self.default else []
         return "\n".join([f"# {self.title}", "", self.text, *lines, *default]) + "\n"
 
 
