@@ -14,10 +14,10 @@ INTRO: Final = """\
 
 `treadle protocol check` proves these properties before a protocol may run. Each finding names the file, the line, the
 part of the protocol and what to do; with `--json` it also carries the number of its check
-and its code, which stands before each property here. What is wrong in the text
-itself (a key that does not exist, a number where text is wanted) is found while it is read and has the number 0.
+and its code, which stands before each property here. Mistakes in the text
+itself (a key that does not exist, a number where text is wanted) are found while it is read; they have the number 0.
 
-What is marked *finer* is looked at only when nothing else is wrong. The theory, and what is not proved, stands at the
+Treadle checks properties marked *finer* only when nothing else is wrong. The theory, and what is not proved, is at the
 top of [check.py](../src/treadle/protocol/check.py); [the language](language.md) says what the words mean.
 """
 

@@ -10,7 +10,7 @@ INTRO: Final = """\
 # Codes
 
 Every finding, refusal, advice and error has a stable code. Programs and tests compare codes; people read the sentence
-beside them, which may be improved at any time. A code is never given another meaning.
+beside them, which may change at any time. A code never changes its meaning.
 
 A command that fails prints its sentence on standard error, with the code in brackets at the end. With `--json` it
 prints one document on standard output: `{"schema": 1, "error": {"code": …, "message": …, "findings": […]}}`; the exit

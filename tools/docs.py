@@ -72,7 +72,7 @@ def pages() -> Iterator[tuple[str, str]]:
 def index_page(protocols: list[Protocol]) -> str:
     """The list of the built-in protocols."""
     lines = "".join(f"- [{it.name}]({it.name}.md): {escape_markdown(it.title)}\n" for it in protocols)
-    return f"{MADE}# Protocols\n\nWhat comes with Treadle. Each page is made from the protocol itself.\n\n{lines}"
+    return f"{MADE}# Protocols\n\nTreadle comes with these protocols. Each page is generated from one.\n\n{lines}"
 
 
 def protocol_page(protocol: Protocol) -> str:

@@ -80,9 +80,9 @@ INTRO: Final = """\
 # JSON for programs
 
 Every document has the key `schema`, a number. It grows when a key is removed or changes its meaning; new keys may
-appear under the same number, so a reader should skip those that it does not know. Moments are ISO 8601 in UTC, empty
-if there is none yet; `elapsed` and the like are seconds. Standard output has the document and nothing else; what is
-wrong is said on standard error, and by the exit code. A command that fails prints the document of its error instead;
+appear under the same number, so a reader should skip those that it does not know. Times are ISO 8601 in UTC, empty
+if there is none yet; `elapsed` and the like are seconds. Standard output has the document and nothing else; messages
+for people go to standard error. A command that fails prints the document of its error instead;
 its `code` is stable ([Codes](codes.md)). In recorded events and commands (`event`, `command`) keys that
 have their default are left out.
 
@@ -93,13 +93,13 @@ runs.
 
 `treadle log --json` prints one document on each line (JSON Lines), `--follow` as they happen. `treadle status --json
 --watch` prints one on each line too: how the run stands now, and again after every event until it ends
-or nobody drives it any more.
+or no process drives it any more.
 
-`treadle model-server --json` prints where it is on the first line, and one document for each request after that.
+`treadle model-server --json` prints its address on the first line, and then one document for each request.
 
-`treadle protocol schema` prints a JSON Schema, with `--json` or without; that has no key `schema`.
+`treadle protocol schema` prints a JSON Schema, with `--json` or without; it has no key `schema`.
 
-The same as [JSON Schema](json.schema.json).
+[json.schema.json](json.schema.json) describes the same documents as a JSON Schema.
 """
 
 
@@ -118,7 +118,7 @@ def json_page() -> str:
     heads = {it.__name__: command for command, it in DOCUMENTS.items()}
     parts = [f"## {command}\n\n{_table(found[name])}" for name, command in heads.items()]
     inner = [f"### {name}\n\n{_table(part)}" for name, part in sorted(found.items()) if name not in heads]
-    return "\n".join([INTRO, *parts, "## What occurs in them\n", *inner])
+    return "\n".join([INTRO, *parts, "## Types in these documents\n", *inner])
 
 
 def json_schema() -> str:
@@ -154,13 +154,13 @@ def _said(node: ast.ClassDef) -> Iterator[tuple[str, str]]:
     for field, below in pairwise(node.body):
         match field, below:
             case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
-                yield name, text
+                yield name, " ".join(text.split())
 
 
 def _table(part: dict[str, Any]) -> str:
     head = "| Key | Type | Meaning |\n| --- | --- | --- |\n"
     rows = "".join(_row(key, value) for key, value in part.get("properties", {}).items())
-    return f"{part.get('description', '')}\n\n{head}{rows}"
+    return f"{' '.join(part.get('description', '').split())}\n\n{head}{rows}"
 
 
 def _row(key: str, value: dict[str, Any]) -> str:
@@ -173,7 +173,7 @@ def _type(value: dict[str, Any]) -> str:
     if "const" in value:
         return f"`{value['const']}`"
     if "enum" in value:
-        return ", ".join(f"`{one}`" for one in value["enum"])
+        return ", ".join(f"`{one}`" if one != "" else '`""`' for one in value["enum"])
     if "anyOf" in value:
         return " or ".join(_type(one) for one in value["anyOf"])
     if value.get("type") == "array":

@@ -37,7 +37,7 @@ _SECRET_HEADERS: Final = {
 
 
 class Welcome(msgspec.Struct, frozen=True, kw_only=True):
-    """The first line of the server: where it is."""
+    """The first line of the server: its address."""
 
     schema: Literal[1] = 1
     url: str
@@ -51,7 +51,7 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True):
 
     schema: Literal[1] = 1
     wire: str = ""
-    """The wire format: anthropic, responses, chat or gemini; empty: something else was asked for."""
+    """The wire format: anthropic, responses, chat or gemini; empty for other requests."""
     method: str
     path: str
     model: str = ""
@@ -64,9 +64,9 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True):
     note: str = ""
     """A problem with the request, or with the script for it."""
     headers: dict[str, str] = {}
-    """Those of the request, by their names in lower case, without keys."""
+    """The request's headers, with names in lower case and without keys."""
     body: Any = None
-    """That of the request, if it is JSON."""
+    """The request's body, if it is JSON."""
 
     def __str__(self) -> str:
         asked = f"{self.wire} {self.model}".strip() if self.wire else f"{self.method} {self.path}"

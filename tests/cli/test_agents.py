@@ -186,11 +186,11 @@ def test_the_users_own_program_runs_from_here_and_answers_in_its_own_way(place: 
     assert outcome.code == 0, outcome.out + outcome.err
     lines = dict(line.split("  ", 1) for line in outcome.out.splitlines() if "  " in line.strip())
     seen = {what.strip(): it.strip() for what, it in lines.items()}
-    assert seen["version"] == "not told"
+    assert seen["version"] == "not reported"
     assert seen["writes a file in its scope"] == "yes"
     assert seen["answers by the tool emit_exit"].startswith("no, ")
-    assert seen["goes on with a conversation"] == seen["branches off from one"] == "no"
-    assert seen["is kept out of other files"] == "yes"
+    assert seen["continues a conversation"] == seen["forks a conversation"] == "no"
+    assert seen["cannot write other files"] == "yes"
     (folder,) = place.left
     assert f"cd {folder} && treadle log trial" in outcome.out
     assert list(place.here.iterdir()) == [agent]

@@ -195,7 +195,7 @@ PROMISES: Final = {
         ),
         shown=(
             ("root/US-1:scaffold#1.1", "A film is due after 7 days, others OK."),
-            ("root/US-1:verify#1.1", "`due(lent: date, kind: str) -> date` (ADDED) does not stand in docs/sdd.md"),
+            ("root/US-1:verify#1.1", "`due(lent: date, kind: str) -> date` (ADDED) is not in docs/sdd.md"),
             ("root/US-2:breakdown#1.1", "'fine' and 'receipt' both own src/library/fines.py and src/library/*.py"),
             ("root/US-3:sdd-delta#2.1", "rule 2 forbids to look at the clock"),
         ),

@@ -58,7 +58,7 @@ def test_a_healthy_project(root: Path) -> None:
         "ok      toolchain test ",
     ):
         assert f"\n{start}" in f"\n{found.out}"
-    assert "needed and missing" not in found.out
+    assert "they are missing" not in found.out
     assert [it for it in sorted(root.rglob("*")) if ".git" not in it.parts] == [
         it for it in before if ".git" not in it.parts
     ]

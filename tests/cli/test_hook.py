@@ -94,8 +94,8 @@ def test_refused_work_may_not_end_and_the_agent_reads_why(agent: Agent) -> None:
     assert refused.code == GOES_ON
     assert not refused.out
     assert [text for text in ("Did, attempt 1:\n  scope\n", "elsewhere.txt") if text not in refused.err] == []
-    assert "this is attempt 2 now" in refused.err
-    prompt = refused.err.partition("stands in\n  ")[2].partition("\n")[0]
+    assert "Continue with attempt 2" in refused.err
+    prompt = refused.err.partition(" is in\n  ")[2].partition("\n")[0]
     assert "attempt" in Path(prompt).read_text()
 
 
@@ -114,7 +114,7 @@ def test_a_second_stop_passes_and_tells_the_person_about_the_refusal(agent: Agen
     agent.writes("elsewhere.txt", "not mine to write\n")
     told = message(agent.ends(again=True))
     assert "refused Did, attempt 1" in told
-    assert "this is attempt 2 now" in told
+    assert "Continue with attempt 2" in told
     assert "nothing in" in message(agent.ends(again=True))
 
 

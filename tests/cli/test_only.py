@@ -217,10 +217,10 @@ def test_a_story_is_made_step_by_step(root: Path) -> None:
     later = {"project": "cart", "stories": [{**BACKLOG["stories"][1], "id": "US-3"}]}
     (root / "later.yaml").write_text(json.dumps(later))
     waiting = {
-        "scaffold": "'US-1' is not done: impl is next, after what scaffold has done",
-        "impl": "'US-1' is not done: verify is next, after what impl has done",
-        "verify": "'US-1' is not done: update-memory is next, after what verify has done",
-        "update-memory": "and main has not its result yet; `treadle deliver update-memory` comes first",
+        "scaffold": "'US-1' is not done: impl is next, after the work of scaffold",
+        "impl": "'US-1' is not done: verify is next, after the work of impl",
+        "verify": "'US-1' is not done: update-memory is next, after the work of verify",
+        "update-memory": "and main does not have its result yet; `treadle deliver update-memory` comes first",
     }
     for step, paths in (
         ("scaffold", [TESTS, "tests/test_counted.py"]),

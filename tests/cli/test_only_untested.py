@@ -73,7 +73,7 @@ def test_a_story_is_specified_without_a_test_command(new: Path) -> None:
     assert (new / "docs/deltas/US-1.md").read_text() == DELTA
 
 
-BEFORE = "what can be done before that: `--only bootstrap`, `--only bdd`, `--only sdd-delta`, `--only contract`"
+BEFORE = "possible before that: `--only bootstrap`, `--only bdd`, `--only sdd-delta`, `--only contract`"
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def test_at_level_one_every_continue_is_one_step() -> None:
     assert asked.out.splitlines()[1:] == shown.splitlines()[1:], "the answer is what the command prints"
     went = treadle("say", "Continue,", "please!")
     assert went.code == 3
-    assert went.out.splitlines()[:2] == ["work has its go", "root: work · worker"]
+    assert went.out.splitlines()[:2] == ["work may start", "root: work · worker"]
     assert "Is it done?\n" in went.out
 
 
@@ -148,7 +148,7 @@ def test_a_timeout_that_passed_without_a_driver_is_shown(chores: Chores, monkeyp
 def test_stop_pauses_a_run_that_could_move_and_continue_resumes_it(chores: Chores) -> None:
     let_go(chores)
     stopped = treadle("say", "stop for today")
-    assert (stopped.code, stopped.out.splitlines()[0]) == (0, "sweep-1 is to pause")
+    assert (stopped.code, stopped.out.splitlines()[0]) == (0, "asked sweep-1 to pause")
     assert treadle("say", "status", "--json").json()["result"]["type"] == "blocked"
     assert treadle("say", "continue").code == 3
     assert status("sweep-1")["status"] == "asks"

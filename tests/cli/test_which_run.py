@@ -77,10 +77,10 @@ def test_commands_default_to_the_only_unfinished_run(kept: Kept) -> None:
     early = treadle("deliver")
     assert (early.code, early.out, early.error) == (2, "", "run.none")
     for command, first in (
-        (["pause"], "sweep-1 is to pause"),
-        (["send", "StatusQuery"], "StatusQuery is sent to root"),
+        (["pause"], "asked sweep-1 to pause"),
+        (["send", "StatusQuery"], "sent StatusQuery to root"),
         (["retry", "confirm"], "Is it done?: retry"),
-        (["abort"], "sweep-1 is to be aborted"),
+        (["abort"], "asked sweep-1 to abort"),
     ):
         outcome = treadle(*command)
         assert (outcome.code, outcome.out.splitlines()[0]) == (0, first)

@@ -121,7 +121,7 @@ FAULTS = {
     "none at once": (TWO.plan().replace("parallel 2", "parallel 0"), "Batch1 has parallel 0"),
     "another interface": (
         TWO.plan().replace("def units(amount: int) -> str", "def units(amount: float) -> str"),
-        "TDD2 plans units otherwise than it is designed: def units(amount: float) -> str",
+        "TDD2 plans units with another signature than the design: def units(amount: float) -> str",
     ),
     "an interface of its own": (
         TWO.plan().replace("def units(amount: int) -> str", "def shown(amount: int) -> str"),
@@ -129,7 +129,10 @@ FAULTS = {
     ),
     "no plan": ("# The plan\n\nFirst one, then the other.\n", "has no cycles"),
     "a criterion of nobody": (TWO.plan().replace("MO-2", "MO-9"), "TDD2 serves MO-9, which is not a criterion"),
-    "an integration that is not alone": (changed(after=("TDD1",)).plan(), "TDD2 is an integration and not alone"),
+    "an integration that is not alone": (
+        changed(after=("TDD1",)).plan(),
+        "TDD2 is an integration cycle and shares its batch",
+    ),
 }
 
 

@@ -117,7 +117,7 @@ def test_an_agent_that_writes_the_progress_itself_is_refused(place: Path) -> Non
     assert "everything" not in text
     assert "| ❌ | TDD1 |" in text
     assert f"- ❌ {text.partition('- ❌ ')[2].partition(' root')[0]} root/TDD1:green#1.1: scope_src:" in text
-    assert "was not looked at" not in text
+    assert "was not run" not in text
     now = state((end.root / STATE).read_text())
     assert (now["Ω_current"], now["tdd_mode"], now["de_agent_active"]) == ("Ω₆ⱽ", "false", "false")
     analysis = bank(end, "root:O6V_failed#1.1", STATE)

@@ -103,7 +103,7 @@ def test_a_command_with_bad_arguments_is_refused_with_the_right_form(place: Path
     with chdir(end.root):
         again = treadle("go", RUN, "/arch-critic", "module", "labels")
         log = treadle("log", RUN).out
-    assert "/arch-critic (O2A_modules for labels) has its go" in again.out
+    assert "/arch-critic (O2A_modules for labels) may start" in again.out
     assert "an agent is next (root/labels~2:audit#1.1)" in again.out
     assert "a person says go to root:O2A_modules for labels" in log
 

@@ -103,7 +103,7 @@ def test_files_changed_before_a_timeout_are_handed_on(place: Path) -> None:
     text = (end.root / HANDOFF).read_text()
     assert "files_changed:\n  - docs/bdd/US-1.md\n" in text
     assert "- changed docs/bdd/US-1.md\n" in text
-    assert "## Not yet resolved\n- its time was up\n" in text
+    assert "## Not yet resolved\n- timed out\n" in text
 
 
 def _git_knows_nothing_of_them(end: End) -> None:
@@ -115,7 +115,7 @@ def _git_knows_nothing_of_them(end: End) -> None:
     assert not any(HANDOFF in tree for tree in trees)
     (kept,) = (end.root / ".treadle/local/kept/.ai").iterdir()
     assert kept.read_text() == '{"committed": "long ago"}\n'
-    assert any("STATE.json was changed by somebody" in stray for stray in end.strays)
+    assert any("STATE.json is not as Treadle wrote it" in stray for stray in end.strays)
     assert not any("while it worked" in stray for stray in end.strays), end.strays
 
 

@@ -128,7 +128,7 @@ def test_every_false_claim_of_a_step_is_refused_and_mended(place: Path) -> None:
         "contract": ["paths /health was changed, and the delta does not name it"],
         "scaffold": ["looks like a GitHub token", "was reviewed, and says something else now"],
         "impl": ["belongs to the tests and was modified"],
-        "verify": [f"`{LABEL.function}` (ADDED) does not stand in docs/sdd.md"],
+        "verify": [f"`{LABEL.function}` (ADDED) is not in docs/sdd.md"],
         "update-memory": ["docs/sdd.md: this role may not write here"],
     }
     missing = [

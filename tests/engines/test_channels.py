@@ -91,7 +91,7 @@ def test_a_failed_notification_is_shown_where_the_run_is_watched(
         assert (begun.code, f"root: {failure}\n" in begun.out) == (3, True)
         status = treadle("status").out
         assert f": {failure}\n" in status
-        assert "not obeyed" not in status
+        assert " ignored; " not in status
         again = treadle("say", "retry").out
         assert again.count(failure) == 1, "once, though more notifications have failed"
         monkeypatch.setenv("MY_CHATS", address)

@@ -62,7 +62,7 @@ def test_the_form_that_agents_are_shown_can_be_read() -> None:
     ("old", "new", "said"),
     [
         ("(parallel 2)", "(parallel many)", "p.md:3: parallel is 'many'"),
-        ("Batch₁: (parallel 2)\n", "", "p.md:3: TDD1 stands in no batch"),
+        ("Batch₁: (parallel 2)\n", "", "p.md:3: TDD1 is in no batch"),
         ("  interface: def load(path: Path) -> Statement\n", "", "TDD3 has no interface"),
         (" [files: src/load.py]", "", "TDD3 has no files"),
         ("level: integration", "level: big", "the level is 'big'"),
@@ -78,10 +78,10 @@ def test_an_unreadable_plan_has_problems(old: str, new: str, said: str) -> None:
         ("(parallel 2)", "(parallel 4)", "p.md:3: Batch1 has parallel 4"),
         ("  criteria: AC1, AC2\n", "  after: TDD2\n", "TDD1 builds on TDD2 in the same batch"),
         ("  criteria: AC1, AC2\n", "  after: TDD3\n", "TDD1 builds on TDD3 in a later batch"),
-        ("  criteria: AC1, AC2\n", "  after: TDD9\n", "TDD1 builds on TDD9, which is not there"),
+        ("  criteria: AC1, AC2\n", "  after: TDD9\n", "TDD1 builds on TDD9, which is not in the plan"),
         ("src/dates.py", "src/amount.py", "TDD2 and TDD1 share src/amount.py inside of Batch1"),
-        ("  criteria: AC1, AC2\n", "  level: integration\n", "TDD1 is an integration and not alone"),
-        ("TDD_2", "TDD_1", "TDD1 stands there twice"),
+        ("  criteria: AC1, AC2\n", "  level: integration\n", "TDD1 is an integration cycle and shares its batch"),
+        ("TDD_2", "TDD_1", "TDD1 is in the plan twice"),
     ],
 )
 def test_an_unsound_plan_has_problems(old: str, new: str, said: str) -> None:

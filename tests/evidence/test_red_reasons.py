@@ -51,7 +51,7 @@ def test_only_assertions_and_missing_code_are_red(
         ("failed", "timeout", "", "the test has to end"),
         ("failed", "exit", "", "pytest.raises(SystemExit)"),
         ("skipped", "", "later", "no skip"),
-        ("xfailed", "", "", "no such mark"),
+        ("xfailed", "", "", "without this mark"),
         ("xpassed", "", "", RIGHT),
     ],
 )

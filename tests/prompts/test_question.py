@@ -110,7 +110,7 @@ def test_rejecting_a_child_needs_a_note(step: str) -> None:
 def test_the_default_without_an_answer_is_shown() -> None:
     found = asked(changed(default="retry", default_after=3600), "node", "rejected@review")
     assert (found.default, found.default_after) == ("retry", 3600)
-    assert str(found).endswith("Without an answer, `retry` is taken after 3600 s.\n")
+    assert str(found).endswith("Without an answer, `retry` counts after 3600 s.\n")
     assert asked(changed(default="retry"), "node", "rejected@review").default == ""
 
 
@@ -149,7 +149,7 @@ def test_the_question_shows_the_fields_of_the_last_attempt() -> None:
     [
         ("!timeout", "impl timed out (10 min).\n"),
         ("!exhausted", "impl has no attempt left of 5.\n"),
-        ("!crash", "impl broke.\n"),
+        ("!crash", "impl crashed.\n"),
         ("!store", ""),
         ("", ""),
     ],
@@ -198,7 +198,7 @@ def test_the_run_asks_for_more_tokens_and_names_unknown_prices(allowances: int, 
     ("why", "title", "advice"),
     [
         ("login", "An agent's login is refused", "Log in with its own program, or set its key"),
-        ("billing", "An agent's service wants to be paid", "Pay, or name another agent"),
+        ("billing", "An agent's service demands payment", "Pay, or name another agent"),
         ("budget", "A budget is spent", "To let it go on grants the same amount once more."),
     ],
 )

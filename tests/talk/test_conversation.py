@@ -51,7 +51,7 @@ def test_the_published_conversation(project: Path, tmp_path: Path, monkeypatch: 
     assert treadle("done", *by_hand(Path(work["lane"]), COUPON)).code == 0
 
     # level 1: every executor waits for "continue"
-    assert "cart-app goes on at level 1" in say("level 1").out
+    assert "cart-app continues at level 1" in say("level 1").out
     say("approve")
     for step in ("sdd-delta", "contract", "scaffold"):
         assert starts() == [("root/US-005", step)]
@@ -62,7 +62,7 @@ def test_the_published_conversation(project: Path, tmp_path: Path, monkeypatch: 
         assert "refused by green" in refused.out, refused.out + refused.err
 
     # level 2: by itself, up to the next story
-    assert "goes on at level 2" in treadle("level", "2").out
+    assert "continues at level 2" in treadle("level", "2").out
     monkeypatch.chdir(tmp_path / "elsewhere")
     went = say("Continue cart")
     assert went.code == 3, went.out + went.err

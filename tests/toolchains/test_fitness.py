@@ -50,8 +50,10 @@ def test_the_cure_follows_from_the_test_command_and_is_shown_once(test: str, cur
     found = find_lacks(load("v3"), settings(test=test), has_file=True)
     assert len(cures(found)) == 1
     assert cure in describe_lacks(found)
-    assert "node.review (coverage_complete) asks how each test ended" in describe_lacks(found)
-    assert "node.scaffold (contract_exists) asks which tests there are" in describe_lacks(found)
+    assert [(lack.need, lack.where) for lack in found] == [
+        ("names", "node.review (coverage_complete)"),
+        ("list", "node.scaffold (contract_exists)"),
+    ]
 
 
 def test_init_is_advised_only_without_a_settings_file() -> None:

@@ -38,9 +38,9 @@ def test_each_course_of_events_has_its_verdict(events: list[Event], verdict: str
 
 
 SPENT: list[tuple[str, tuple[str, ...], str]] = [
-    ("TestsPassed", ("green",), "claimed TestsPassed (green failed); its attempts are used up, which is Stuck"),
-    ("RequestRetry", (), "claimed RequestRetry; its attempts are used up, which is Stuck"),
-    ("", (), "has not answered; its attempts are used up, which is Stuck"),
+    ("TestsPassed", ("green",), "claimed TestsPassed (green failed); its attempts are used up, so it leaves by Stuck"),
+    ("RequestRetry", (), "claimed RequestRetry; its attempts are used up, so it leaves by Stuck"),
+    ("", (), "has not answered; its attempts are used up, so it leaves by Stuck"),
     ("Stuck", (), "accepted: Stuck"),
 ]
 

@@ -160,7 +160,7 @@ def test_a_criterion_is_shown_from_its_test_to_its_merge() -> None:
     assert lines[start + 1 : start + 7] == [
         "    AC-1 holds",
         "    test   tests/test_add.py::test_adds",
-        "    red    root:tests#1.1 cccccccccccc, exit 1 as it must be, 0.25 s",
+        "    red    root:tests#1.1 cccccccccccc, exit 1 as expected, 0.25 s",
         "    green  root:impl#1.1 cccccccccccc, exit 0, 0.25 s",
         "    review Approved by tdd:ReviewImpl (root:review#1.1)",
         "    merge  root:merge#1.1 cccccccccccc",
@@ -242,7 +242,7 @@ def test_a_result_that_only_the_runner_reports_is_never_shown_as_witnessed() -> 
     lines = [row.text for row in rows(found)]
     assert lines[0].endswith("1 of 1 criteria verified by the runner's own word")
     assert "○ AC-1 · root · verified by the runner's own word" in lines
-    assert any(line.startswith("whose  its test runner says so") for line in lines)
+    assert any(line.startswith("source only its test runner") for line in lines)
     page = html(found)
     assert 'class="card verified"' not in page
     assert ">verified by the runner&#39;s own word</span>" in page

@@ -111,13 +111,13 @@ def test_a_broken_session_is_described_from_evidence() -> None:
     assert front(text)["files_changed"] == ["src/a.py"]
     assert "This session left no words of its own" in text
     assert "## What was done this time\n- changed src/a.py" in text
-    assert "## Not yet resolved\n- broke: the program ended with 137" in text
+    assert "## Not yet resolved\n- crashed: the program ended with 137" in text
 
 
 def test_a_timeout_is_described_from_evidence() -> None:
     run = Storied().scaffolded()
     run.run.times_out()
-    assert "## Not yet resolved\n- its time was up" in run.files()[HANDOFF]
+    assert "## Not yet resolved\n- timed out" in run.files()[HANDOFF]
 
 
 def test_a_team_hands_over_as_one() -> None:

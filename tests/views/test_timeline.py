@@ -49,7 +49,7 @@ TOLD: list[tuple[list[Event], str]] = [
         [CLAIM, msgspec.structs.replace(FAILED, results=PASSED[1:])],
         f"{WORK} is checked: scope did not run → root:work#1.2 starts as worker",
     ),
-    ([Failed(id="f", ts=NOW, act=WORK, why="crash")], f"{WORK} broke → {WORK} starts again (1) as worker"),
+    ([Failed(id="f", ts=NOW, act=WORK, why="crash")], f"{WORK} crashed → {WORK} starts again (1) as worker"),
     (
         [Failed(id="f", ts=NOW, act=WORK, why="invalid")],
         f"{WORK} gave no valid answer → root:work#1.2 starts as worker",
@@ -121,7 +121,7 @@ def test_a_merge_that_was_rejected_says_why_where_that_can_be_looked_up() -> Non
 def test_a_crash_is_described_with_its_report() -> None:
     made = written().take(encode_event(Failed(id="f", ts=NOW, act=WORK, why="crash", detail_ref="text:no such tool")))
     said = describe_move(made, lambda ref: {"report": ref.removeprefix("text:")}).text
-    assert said.startswith(f"{WORK} broke: no such tool → ")
+    assert said.startswith(f"{WORK} crashed: no such tool → ")
 
 
 @pytest.mark.parametrize(

@@ -49,9 +49,9 @@ def test_a_refused_claim_is_another_attempt() -> None:
 
 def test_a_restarted_agent_is_marked_until_its_activity_ends() -> None:
     run = spawned().says("TestsReady", at="root:tests", fails=["red"]).fails("crash", at="root:tests")
-    broke = "attempt 2 of 5, broke and was started again (1)"
-    assert shown(run)[0] == ("root", "tests", "works", f"tdd:WriteTests, {broke}")
-    assert shown(run.claims("TestsReady", at="root:tests"))[0][3].endswith(f"red, {broke}")
+    lost = "attempt 2 of 5, lost and started again (1)"
+    assert shown(run)[0] == ("root", "tests", "works", f"tdd:WriteTests, {lost}")
+    assert shown(run.claims("TestsReady", at="root:tests"))[0][3].endswith(f"red, {lost}")
 
 
 def test_a_join_says_how_many_are_open() -> None:

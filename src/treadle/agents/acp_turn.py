@@ -262,7 +262,7 @@ async def _choose_model(agent: ClientSideConnection, job: AcpJob, name: str, opt
         offered += [value for value in values if isinstance(value, str)]
     if job.model not in offered:
         near = ", ".join(offered[:10]) or "none"
-        raise ValueError(f"it offers no model '{job.model}' (it offers {near}); mend `models` in treadle.toml")
+        raise ValueError(f"it offers no model '{job.model}' (it offers {near}); correct `models` in treadle.toml")
     await agent.set_config_option(choice.id, name, job.model)
 
 

@@ -74,7 +74,7 @@ class Conversation(msgspec.Struct, frozen=True, kw_only=True):
             self.folder.chmod(0o700)
         except (OSError, shutil.Error) as error:
             raise PortError(
-                f"the folder {self.folder} of a conversation cannot be made: {error}", code="file.unwritable"
+                f"the folder {self.folder} of a conversation cannot be created: {error}", code="file.unwritable"
             ) from None
         return name
 

@@ -70,7 +70,7 @@ class Scripted(PlayedRunner, frozen=True, kw_only=True):
             try:
                 return await part.play()
             except (PortError, OSError) as error:  # it cannot be played as written
-                return Ended(how="failed", detail=f"{self.script.file}:{rule.line}: {error}; mend the script")
+                return Ended(how="failed", detail=f"{self.script.file}:{rule.line}: {error}; correct the script")
 
         return await start_playing(work, play)
 

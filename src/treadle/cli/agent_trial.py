@@ -50,7 +50,7 @@ _CHANNELS: Final = {
     "emit": "no, by `treadle emit`",
     "executor-result": "no, by .ai/executor-result",
     "handoff": "no, by HANDOFF.md",
-    "final": "no, by its last words",
+    "final": "no, in its last output",
 }
 
 Seen = Literal["yes", "no", "not tried"]
@@ -66,7 +66,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     played: bool
     """Whether its model was played."""
     works: bool
-    """Whether it came to the end, wrote its file and answered by its tools."""
+    """Whether it finished the trial, wrote its file and answered with its tools."""
     outcome: str
     """How the run ended; empty: it did not."""
     writes: Seen
@@ -78,9 +78,9 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     resume: Seen
     """Whether it remembered the word in a continued conversation."""
     fork: Seen
-    """Whether it knew that in a conversation that branches off."""
+    """Whether it remembered the word in a forked conversation."""
     kept_in: Seen
-    """Whether something kept it from writing where it may not; if not, the check on the diff has found it."""
+    """Whether a sandbox kept it from writing outside of its scope; if not, the check on the diff found the change."""
     sandbox: str
     """The sandbox in force: the box, the program's own, or `none`."""
     tokens: int
@@ -148,23 +148,23 @@ def _seen(it: bool) -> Seen:
 def print_trial(found: Trial) -> None:
     """Print the verdict, one line per ability."""
     tools = _CHANNELS.get(found.channel, f"no, by {found.channel}")
-    kept = {"no": "no; the check on the diff has found it"}.get(found.kept_in, found.kept_in)
-    price = "price not told" if found.unpriced and not found.cost else f"{found.cost:.2f} US dollars"
+    kept = {"no": "no; the check on the diff found the change"}.get(found.kept_in, found.kept_in)
+    price = "price not reported" if found.unpriced and not found.cost else f"{found.cost:.2f} US dollars"
     lines = {
-        "version": harmless(found.version) or "not told",
+        "version": harmless(found.version) or "not reported",
         "writes a file in its scope": found.writes,
         "answers by the tool emit_exit": tools,
-        "keeps to the schema of a step": found.fits,
-        "goes on with a conversation": found.resume,
-        "branches off from one": found.fork,
-        "is kept out of other files": kept,
-        "what is in force for that": found.sandbox,
+        "answers match the schema": found.fits,
+        "continues a conversation": found.resume,
+        "forks a conversation": found.fork,
+        "cannot write other files": kept,
+        "sandbox in force": found.sandbox,
         "used": f"{found.tokens:,} tokens, {price}, {duration(found.seconds)}",
     }
     for what, seen in lines.items():
         print_text(f"{what:31} {seen}")
     if found.trouble:
-        print_text(harmless(f"it went wrong: {found.trouble}"))
+        print_text(harmless(f"the trial failed: {found.trouble}"))
     print_text(f"to look closer: cd {found.folder} && treadle log {RUN}")
 
 
@@ -187,7 +187,7 @@ def try_agent(text: str, *, played: bool, quiet: bool, patience: float) -> Trial
     commit_everything(folder)
     version, sandbox = asyncio.run(_describe(agent, folder))
     if not quiet:
-        print_text(f"{agent} is tried in {folder}; this takes a minute or two, and {duration(patience)} at most")
+        print_text(f"trying {agent} in {folder}; this takes a minute or two, at most {duration(patience)}")
     with play_model(folder, _SCRIPT if played else "") as (env, server):
         _drive(folder, str(agent), env, patience, quiet=quiet)
         with open_for_reading(Project(folder)) as store:
@@ -294,5 +294,5 @@ def _trouble(chronicle: Chronicle, store: Store, patience: float) -> str:
         detail = report_words(store.payloads.get(state.outage.detail_ref)) if state.outage.detail_ref else ""
         return ": ".join(filter(None, (OUTAGE_WORDS[state.outage.why], first_words(detail))))
     refs = [failure.detail_ref for deed in chronicle.deeds.values() for failure in deed.failures if failure.detail_ref]
-    late = "" if state.outcome else f"it did not come to its end within {duration(patience)}"
+    late = "" if state.outcome else f"it did not finish within {duration(patience)}"
     return "; ".join(filter(None, (late, first_words(report_words(store.payloads.get(refs[-1]))) if refs else "")))

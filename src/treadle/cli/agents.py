@@ -203,7 +203,7 @@ async def agent_lines(settings: EffectiveSettings, project: Project | None) -> l
         if parse_agent(value).kind in STARTED
     ]
     if not own and not any(line.state == "ok" for line in lines):
-        own = [warn("any agent", "there is none that Treadle drives", INSTEAD, code="agent.missing")]
+        own = [warn("any agent", "none of the agents that Treadle knows is installed", INSTEAD, code="agent.missing")]
     return [*lines, *own]
 
 
@@ -217,12 +217,12 @@ async def _known_line(program: KnownProgram, home: Path, *, required: bool) -> L
     answer = await _ask_version(program, there.words, home)
     if not answer.is_well or not answer.first_line:
         why = answer.first_line or f"exit code {answer.code}"
-        detail = f"{there.path} does not tell its version: {why}"
+        detail = f"{there.path} does not print its version: {why}"
         return warn(what, detail, f"try `{program.name} --version`", code="agent.unusable")
     place = f"{there.path}, by `make agents`" if there.origin == "make agents" else there.path
     detail = f"{find_version_line(answer.text) or answer.first_line} ({place})"
     if required and not find_login(parse_runner(program.name, AgentSetup(root=home))):
-        return warn(what, f"{detail}, no login or key is found", _LOG_IN.format(program.name), code="agent.login")
+        return warn(what, f"{detail}, no login or key found", _LOG_IN.format(program.name), code="agent.login")
     return ok(what, detail)
 
 
@@ -235,7 +235,7 @@ def _own_line(value: str, project: Project | None, *, is_inside: bool) -> Line:
     there = find_agent(name) if "/" not in name and agent.kind == "acp" else None
     path = there.path if there else find_program(name, project.root if project else None)
     if path is None:
-        fix = "mend `agents` in treadle.toml"
+        fix = "correct `agents` in treadle.toml"
         return missing(f"agent {value}", f"there is no program '{name}'", fix, code="agent.missing")
     return ok(f"agent {value}", path)
 

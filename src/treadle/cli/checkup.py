@@ -65,9 +65,9 @@ def format_checkup(lines: Sequence[Line]) -> Iterator[str]:
 def summarize_checkup(lines: Sequence[Line]) -> str:
     """Return a sentence on the whole check-up."""
     if fatal := [line.what for line in lines if line.is_fatal]:
-        return f"needed and missing: {', '.join(fatal)}"
-    rest = "; what is absent is optional." if any(_state(line) == "absent" for line in lines) else "."
-    return f"Everything that is needed is there{rest}"
+        return f"A run needs these, and they are missing: {', '.join(fatal)}"
+    rest = "; everything marked absent is optional." if any(_state(line) == "absent" for line in lines) else "."
+    return f"Everything that a run needs is there{rest}"
 
 
 def _state(line: Line) -> str:

@@ -112,4 +112,4 @@ def _notes(used: "Cost") -> "Iterator[str]":
     limits = [f"{used.limit:.2f} {used.currency}"] if used.limit else []
     limits += [f"{used.limit_tokens:,} tokens"] if used.limit_tokens else []
     if limits:
-        yield f"A person is asked beyond {' or '.join(limits)}."
+        yield f"Beyond {' or '.join(limits)}, Treadle asks a person."

@@ -67,7 +67,7 @@ async def run_checkup() -> list[Line]:
         settings = load_current_settings()
     except TreadleError as error:  # the other checks go on with the defaults
         settings = EffectiveSettings({})
-        mistakes.append(missing("treadle.toml", str(error), "mend the settings", code=error.code))
+        mistakes.append(missing("treadle.toml", str(error), "correct the settings", code=error.code))
     config, protocol = settings.config(), None
     try:
         protocol = library.open_protocol(config.protocol).protocol
@@ -167,7 +167,7 @@ def disk_line(project: Project | None) -> Line:
     free = shutil.disk_usage(folder).free
     shown = f"{free / 10**9:.1f} GB free in {folder}"
     if free < ROOM:
-        return warn("disk", shown, "make room: every agent has a worktree of its own", code="doctor.disk")
+        return warn("disk", shown, "free some space: every agent has a worktree of its own", code="doctor.disk")
     return ok("disk", shown)
 
 
@@ -194,11 +194,18 @@ def _file_system(folder: Path) -> str:
 async def project_lines(project: Project | None, prefix: str) -> list[Line]:
     """Check the project around the current folder. `prefix` is that of the branches of runs."""
     if project is None:
-        return [warn("project", "this folder is in none", "`git init`, then `treadle init`", code="project.missing")]
+        return [
+            warn(
+                "project",
+                "this folder is in no git repository",
+                "`git init`, then `treadle init`",
+                code="project.missing",
+            )
+        ]
     if project.file.is_file():
         lines = [ok("treadle.toml", "has no mistakes")]
     else:
-        lines = [warn("treadle.toml", "not there: defaults hold", "treadle init", code="config.missing")]
+        lines = [warn("treadle.toml", "missing; the defaults apply", "treadle init", code="config.missing")]
     lines.append(store_line(project))
     what, _, advice = lane_exclusions(Folder(project.root)).partition(": ")
     if what:  # the user's own test runner would find the lanes of runs
@@ -216,7 +223,9 @@ async def project_lines(project: Project | None, prefix: str) -> list[Line]:
     worktrees = await ask_git(root, "worktree", "list", "--porcelain")
     if gone := sum(it.startswith("prunable") for it in worktrees.text.splitlines()):
         left.append(
-            warn("worktrees", f"{gone} that git knows are gone", "git worktree prune", code="doctor.left_behind")
+            warn(
+                "worktrees", f"git lists {gone} whose folders are gone", "git worktree prune", code="doctor.left_behind"
+            )
         )
     git_folder = await ask_git(root, "rev-parse", "--absolute-git-dir")
     if git_folder.is_well and (lock := Path(git_folder.text.strip()) / "index.lock").exists():
@@ -240,7 +249,7 @@ def store_line(project: Project) -> Line:
     """Whether the store can be read, and is of a version that this program knows."""
     path = project.store
     if not path.exists():
-        return ok("store", "there is none yet: the first run makes it")
+        return ok("store", "none yet; the first run creates it")
     try:
         db = sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)
         try:

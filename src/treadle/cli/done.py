@@ -90,7 +90,7 @@ def print_refusal(project: Project, store: Store, work: Work) -> int:
     for line in lines:
         typer.echo(line)
     if not lines and work.act in found.chronicle.state.acts:
-        typer.echo(f"it is being checked; `treadle show {work.run} {work.act}` tells what comes of it")
+        typer.echo(f"the checks are still running; `treadle show {work.run} {work.act}` shows their result")
     return UNWELL if lines else 0
 
 

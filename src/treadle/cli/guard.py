@@ -25,7 +25,7 @@ EXITS: Final = {
     FAILED: "an error that you can repair, in the arguments, a file or the environment; or findings of a check",
     WAITS: "a run waits for a person",
     ACCEPTED: "a run ended well, but a person accepted unverified criteria",
-    BUG: "a bug in treadle",
+    BUG: "a bug in Treadle",
     UNWRITABLE: "Treadle cannot write to standard output or standard error: the disk is full, or the stream is closed",
     INTERRUPTED: "interrupted with Ctrl-C",
 }
@@ -90,7 +90,7 @@ def _guarded(run: Callable[[], object], output: _WatchedStream, errors: _Watched
     except TreadleError as error:
         return _failed(error)
     except UnicodeEncodeError as error:
-        problem = f"{error.encoding} cannot say {error.object[error.start : error.end]!a}"
+        problem = f"{error.encoding} cannot encode {error.object[error.start : error.end]!a}"
         return unwritable(f"{problem}; set PYTHONIOENCODING=utf-8")  # it counts for more than PYTHONUTF8 and the locale
     except Exception as error:
         if error is errors.failure:
@@ -155,7 +155,7 @@ def hush(stream: TextIO | None = None) -> None:
 def _bug(error: Exception) -> int:
     if os.environ.get("TREADLE_DEBUG"):
         raise error
-    complain(f"this is a bug in treadle: {type(error).__name__}: {error} [treadle.bug]")
+    complain(f"this is a bug in Treadle: {type(error).__name__}: {error} [treadle.bug]")
     complain("set TREADLE_DEBUG=1 and run it again for the details to report")
     return BUG
 

@@ -176,7 +176,7 @@ async def _program_line(program: HookProgram, project: Project | None) -> Line |
     try:
         events = installed_commands(program)
     except TreadleError as error:
-        return warn(what, str(error), "mend the file", code=error.code)
+        return warn(what, str(error), "repair the file", code=error.code)
     if not events:
         return None
     if lacking := [event for event in program.events if event not in events]:

@@ -163,7 +163,7 @@ def _judged(project: Project, store: Store, call: HookCall, work: Work, claimed:
     note_session(call, following)
     lines = [
         *refused,
-        f"Go on: this is attempt {following.attempt} now. What it finds, and what is asked, stands in",
+        f"Continue with attempt {following.attempt}. Its task, with the findings of the checks, is in",
         f"  {following.bundle / 'prompt.md'}",
         f"Work in {following.lane}, then say again how the step ended.",
     ]

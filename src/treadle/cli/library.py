@@ -114,7 +114,7 @@ def _no_file(path: Path) -> list[Finding]:
     if path.is_dir():
         return [_misplaced(Place(str(path)), "", "this is a folder, and should be a file", "move it away")]
     if path.is_symlink() and not path.exists():
-        return [_misplaced(Place(str(path)), "", "this link leads nowhere", "mend or remove it")]
+        return [_misplaced(Place(str(path)), "", "this link leads nowhere", "repair or remove it")]
     return []
 
 
@@ -150,7 +150,7 @@ def open_protocol(name: str) -> Loaded:
     known = list_protocol_folders()
     found = find_misplaced(known) if name in known else []
     if found:
-        raise ProtocolError("the project's changes cannot be put in force", tuple(found), code="protocol.invalid")
+        raise ProtocolError("the project's changes cannot be applied", tuple(found), code="protocol.invalid")
     return load_protocol(name)
 
 

@@ -38,7 +38,7 @@ from treadle.views.bank import Texts, run_of
 
 
 class BankSection(msgspec.Struct, frozen=True, kw_only=True):
-    """A section of a document; 0: it has no number."""
+    """A section of a document; `number` is 0 if it has none."""
 
     number: int
     name: str
@@ -193,11 +193,11 @@ def check_bank(found: RunBank) -> list[Finding]:
         there = data.decode(errors="replace")
         place, run = Place(artifact.path), run_of(there)
         if not run:
-            hint = "nothing reads it; remove it, or keep it elsewhere, and it is made again when the run moves"
-            what = "was changed by somebody, or is somebody's own"
+            hint = "Treadle does not read it; move it away, and Treadle writes it again when the run moves"
+            what = "is not as Treadle wrote it"
             findings.append(Finding(place, name, what, hint, code="bank.changed"))
         elif run == found.run.id and there != found.texts[name][artifact.path] and not found.driven:
-            hint = f"`treadle memory show {name}` has it as it is; it is made again when the run moves"
+            hint = f"`treadle memory show {name}` shows the current text; Treadle writes it again when the run moves"
             findings.append(Finding(place, name, "is older than the log", hint, level="warning", code="bank.stale"))
     return findings
 

@@ -191,7 +191,9 @@ def write_files(project: Project, plan: SetupPlan) -> None:
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
             except OSError as error:
-                raise TreadleError(f"{path.parent} cannot be made: {error.strerror}", code="file.unwritable") from None
+                raise TreadleError(
+                    f"{path.parent} cannot be created: {error.strerror}", code="file.unwritable"
+                ) from None
             write_new(path, text)
             begun.append(path)
         for name in [name for name in plan.shown if name in plan.files]:
@@ -228,7 +230,7 @@ def describe_findings(project: Project, plan: SetupPlan) -> Iterator[str]:
     if plan.generated:
         globs = ["".join(char if char.isprintable() else "?" for char in glob) for glob in plan.generated]
         yield f"Generated {', '.join(globs)}  (git ignores them; lanes get copies)"
-    yield f"Agents    {', '.join(plan.agents) if plan.agents else 'none of those that are known by name'}"
+    yield f"Agents    {', '.join(plan.agents) if plan.agents else 'none that Treadle knows by name'}"
     if plan.protocol:
         yield f"Protocol  {plan.protocol.name}: {plan.protocol.title}"
         paths = [artifact.path for artifact in plan.protocol.artifacts.values()]
@@ -297,7 +299,7 @@ async def start_repository(root: Path, plan: SetupPlan, *, dry_run: bool, yes: b
         if dry_run or not is_agreed("There is no git repository here. Make one?"):
             return ["`git init`, then `git add` and `git commit`: agents work on copies of a commit"]
         await _call_git(root, "init", "--quiet")
-        typer.echo("a git repository is made")
+        typer.echo("created a git repository")
     files = sorted(({*plan.files, *plan.kept} & {*plan.files, *await _untracked(root)}) - {*plan.shown})
     commit = f"`git add {' '.join(files)} && git commit`" if files else "`git add` and `git commit` what belongs here"
     if await has_commits(root):

@@ -30,5 +30,5 @@ def replay(
     typer.echo(f"  {events}, folded from the beginning, with {upgrades} of the protocol")
     typer.echo(f"  {count_words(audit.snapshots, 'snapshot')}, equal to the states at their events")
     typer.echo(f"  {count_words(audit.payloads, 'payload')}, each with its own hash")
-    typer.echo("  the record, the timers and the outbox, as the last state wants them")
+    typer.echo("  the record, the timers and the outbox, equal to those of the last state")
     typer.echo(f"  the chain of hashes, ending with {audit.chain}")

@@ -226,11 +226,11 @@ def prepare_run(project: Project, order: RunRequest) -> PreparedRun:
     if broken := [line for line in lines if line.is_fatal]:
         details = "; ".join(f"{line.what}: {line.detail} ({line.fix})" for line in broken)
         code = next((line.code for line in broken if line.code), "env.missing")
-        raise TreadleError(f"what the checks of {protocol.name} run cannot start here: {details}", code=code)
+        raise TreadleError(f"the checks of {protocol.name} need commands that cannot start here: {details}", code=code)
     used = asyncio.run(_used_names(project, config.git.branch_prefix))
     if slug(order.name) in used:
         raise TreadleError(
-            f"there is a run {order.name} already, or its branches and refs are; give another --name",
+            f"a run {order.name}, or a branch or ref of that name, already exists; give another --name",
             code="run.exists",
         )
     return PreparedRun(request, used)
@@ -264,11 +264,11 @@ def run_baseline(launch: PreparedRun, store: Store, *, quiet: bool) -> Baseline 
         raise KeyboardInterrupt
     complain(f"baseline: {baseline_line(found)}")
     for one in found.tests[:_NAMED]:
-        complain(f"baseline: {one.test} {_OLD.get(one.code, '')} [{one.code}]; no agent is charged for it")
+        complain(f"baseline: {one.test} {_OLD.get(one.code, '')} [{one.code}]; it counts against no agent")
     if found.failed > _NAMED:
         complain(f"baseline: and {found.failed - _NAMED} more")
     for name in found.commands:
-        complain(f"baseline: `toolchain.{name}` fails [baseline.lint]; only new failures are charged to agents")
+        complain(f"baseline: `toolchain.{name}` fails [baseline.lint]; only new failures count against agents")
     return found
 
 
@@ -297,7 +297,7 @@ def describe_uncommitted(root: Path, known: Collection[str], made: Collection[st
     if not answer.is_well or not found:
         return ""
     more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
-    return f"agents see only what is committed, which these are not: {', '.join(found[:_SHOWN])}{more}"
+    return f"agents see only what is committed; these changes are not: {', '.join(found[:_SHOWN])}{more}"
 
 
 def _is_made_by_a_run(root: Path, path: Path, made: Collection[str]) -> bool:

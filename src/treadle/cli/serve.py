@@ -78,7 +78,7 @@ async def _serve_memory(project: Project, tools: HttpTools) -> str:
     badge = f"`{(local / http.CONFIGURATION).relative_to(project.root)}`"
     address = await tools.open_memory(local / FILE, before.token, badge, before.address)
     if not address:
-        return "its memory is not served over HTTP: nothing can listen on this machine; `treadle mcp` serves it, too"
+        return "its memory is not served over HTTP, because Treadle cannot listen on this machine; use `treadle mcp`"
     http.write_configuration(local, MemoryAddress(address, before.token))
     return f"its memory is at {address}, for agents of your own: {badge} is their configuration"
 
@@ -117,7 +117,7 @@ class ChatListener:
     async def open(self) -> AsyncIterator[None]:
         door = self._bind()
         if door is None:
-            self.sentence = "chat bots cannot speak to it: nothing can listen on this machine"
+            self.sentence = "chat bots cannot reach it, because Treadle cannot listen on this machine"
             yield
             return
         from treadle.cli.webhook import ChatWebhook  # only this command pays for a web server
@@ -131,7 +131,7 @@ class ChatListener:
         with writing(self._local / CHAT_FILE):
             replace_file(self._local, CHAT_FILE, data, mode=0o600)  # readable only by the owner
         badge = (self._local / CHAT_FILE).relative_to(self._project.root)
-        self.sentence = f"chat bots speak to it at {reached.address}; `{badge}` has the token"
+        self.sentence = f"chat bots reach it at {reached.address}; `{badge}` has the token"
         over = asyncio.ensure_future(listening.until_over())
         try:
             yield
@@ -146,7 +146,7 @@ class ChatListener:
             if self._is_named:
                 why = error.strerror or str(error)
                 raise TreadleError(
-                    f"--listen {self._host}:{self._port}: nothing can listen there: {why}", code="listen.unavailable"
+                    f"--listen {self._host}:{self._port}: Treadle cannot listen there: {why}", code="listen.unavailable"
                 ) from None
         try:
             return bind_socket(self._host, 0)

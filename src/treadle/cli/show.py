@@ -171,7 +171,7 @@ def _checks(activity: Story) -> Iterator[str]:
     for failure in activity.failures:
         yield f"failed at {plain(failure.time)}: {failure.why}"
         yield from (f"  {line}" for line in _readable(activity.payloads.get(failure.detail)))
-    yield from (f"not obeyed at {plain(it.time)}: {it.what}: {it.detail}" for it in activity.strays)
+    yield from (f"ignored at {plain(it.time)}: {it.what}: {it.detail}" for it in activity.strays)
     yield f"verdict: {activity.verdict}"
 
 

@@ -256,5 +256,5 @@ def convert_example(text: str, file: Path) -> str:
             data = msgspec.json.encode(read_yaml(text, str(file)).plain())
             return msgspec.json.format(data, indent=2).decode() + "\n"
         case other:
-            what = f"nothing is known of files named *{other}" if other else "the name does not say which form it has"
+            what = f"Treadle cannot read files named *{other}" if other else "the name has no ending"
             raise TreadleError(f"{file}: {what}; use the ending .yaml, .md or .json", code="spec.format")

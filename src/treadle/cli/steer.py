@@ -94,7 +94,7 @@ def go(
     beside = len(arguments) if (run or "").startswith("/") else 1
 
     def act(client: "Client", run: str, *words: str) -> str:
-        return f"{client.go(run, *words, at=at)} has its go"
+        return f"{client.go(run, *words, at=at)} may start"
 
     raise typer.Exit(move(arguments, act, beside=beside, resume=resume))
 
@@ -120,7 +120,7 @@ def send(
 
     def act(client: "Client", run: str, name: str = "", text: str = "") -> str:
         client.send(run, name, text, at=at)
-        return f"{name} is sent to {at}"
+        return f"sent {name} to {at}"
 
     def print_position(project: "Project", store: "Store", run: str) -> int:
         for line in read_status(project, store, run).lines:
@@ -141,7 +141,7 @@ def level(
 
     def act(client: "Client", run: str) -> str:
         client.level(run, cast("Literal[0, 1, 2]", level))
-        return f"{run} goes on at level {level}"
+        return f"{run} continues at level {level}"
 
     raise typer.Exit(move([run], act, resume=resume))
 
@@ -160,7 +160,7 @@ def pause(run: RunArgument = None, at: _PAUSED_PART = "root") -> None:
 
     def act(client: "Client", run: str) -> str:
         client.pause(run, at=at)
-        return f"{run if at == 'root' else f'{at} of {run}'} is to pause"
+        return f"asked {run if at == 'root' else f'{at} of {run}'} to pause"
 
     raise typer.Exit(move([run], act))
 
@@ -171,7 +171,7 @@ def abort(run: RunArgument = None, at: _ENDED_PART = "root") -> None:
 
     def act(client: "Client", run: str) -> str:
         client.abort(run, at=at)
-        return f"{run if at == 'root' else f'{at} of {run}'} is to be aborted"
+        return f"asked {run if at == 'root' else f'{at} of {run}'} to abort"
 
     move([run], act)  # its exit code is 0: the end is what was asked for
 

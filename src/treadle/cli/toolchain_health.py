@@ -40,7 +40,7 @@ def advise_parts_ahead(name: str, protocol: Protocol, settings: ToolchainSetting
     table = library.read_protocol_terms(name)
     found = {word: select_part(protocol, word, table) for word in selectable_names(protocol, table)}
     fit = [word for word, it in found.items() if not find_lacks(it.protocol, settings, has_file=True, within=it.reach)]
-    return [f"what can be done before that: {', '.join(f'`--only {word}`' for word in fit)}"] if fit else []
+    return [f"possible before that: {', '.join(f'`--only {word}`' for word in fit)}"] if fit else []
 
 
 _VERSION: Final = {"go": "version", "java": "-version"} | dict.fromkeys(
@@ -167,10 +167,10 @@ async def _canary_line(settings: ToolchainSettings, root: Path, *, required: boo
     what = "toolchain canaries"
     why = await canary_fault(settings, root)
     if why is None:
-        return ok(what, f"there are none for {settings.kind or 'this test tool'}: nothing was tried")
+        return ok(what, f"none for {settings.kind or 'this test tool'}; nothing was tried")
     if not why:
-        return ok(what, "a test that passes and canaries that must fail are told apart")
-    fix = f"see what `{' '.join(settings.command('test', root=str(root))[:3])}` prints, and mend or replace it"
+        return ok(what, "it tells a passing test from failing canaries")
+    fix = f"see what `{' '.join(settings.command('test', root=str(root))[:3])}` prints, and repair or replace it"
     return missing(what, why, fix, code="env.canaries", required=required)
 
 
@@ -185,7 +185,7 @@ async def _collection_lines(config: Config, project: Project) -> list[Line]:
         # Otherwise there is no commit yet, or no repository: other lines say so.
         return [failed(what, error)] if error.code == "env.generated" else []
     if why:
-        fix = "install what the test tool needs, or mend its options"
+        fix = "install what the test tool needs, or correct its options"
         return [missing(what, f"the tests of the last commit cannot be listed: {why}", fix, code="env.tests")]
     return [ok(what, f"{count} found on the last commit")] if count else []
 
@@ -213,7 +213,7 @@ def _new_environment(words: tuple[str, ...], root: Path) -> str:
     """Advise how to get a working interpreter: a new environment, or another Python."""
     folder = (root / words[0]).parent.parent
     if "/" not in words[0] or not ((folder / "pyvenv.cfg").is_file() or not folder.exists()):
-        return f"install {Path(words[0]).name} again, or mend `toolchain` in treadle.toml"
+        return f"install {Path(words[0]).name} again, or correct `toolchain` in treadle.toml"
     made = shlex.quote(str(folder))
     return f"make the environment again (`python3 -m venv --clear {made}`), and install the project's packages into it"
 
@@ -223,8 +223,8 @@ def _installing(words: tuple[str, ...], name: str) -> str:
     instead = f", or take `toolchain.{name}` out of treadle.toml" if name in ("lint", "format") else ""
     if words[1:2] == ("-m",) and len(words) > 2:
         if words[2].partition(".")[0] in sys.stdlib_module_names:  # it is part of Python, and no package
-            return f"see what `{' '.join(words[:3])}` prints, or mend `toolchain` in treadle.toml{instead}"
+            return f"see what `{' '.join(words[:3])}` prints, or correct `toolchain` in treadle.toml{instead}"
         return f"{words[0]} -m pip install {words[2]}{instead}"
     if "node_modules" in words[0]:
         return f"npm install{instead}"
-    return f"install {Path(words[0]).name}, or mend `toolchain` in treadle.toml{instead}"
+    return f"install {Path(words[0]).name}, or correct `toolchain` in treadle.toml{instead}"

@@ -53,19 +53,21 @@ class ChatWebhook:
 
     async def _answer(self, request: Request) -> Response:
         if request.url.path != CHAT_PATH:
-            return _refused(HTTPStatus.NOT_FOUND, f"what is to be said is posted to {CHAT_PATH}")
+            return _refused(HTTPStatus.NOT_FOUND, f"post sentences to {CHAT_PATH}")
         scheme, _, given = request.headers.get("authorization", "").partition(" ")
         if not hmac.compare_digest(given.strip().encode(), self._token) or scheme.lower() != "bearer":
-            return _refused(HTTPStatus.UNAUTHORIZED, "the token is not the one that `treadle serve` has written down")
+            return _refused(HTTPStatus.UNAUTHORIZED, "the token is not the one of this `treadle serve`")
         if request.method != "POST":
-            return _refused(HTTPStatus.METHOD_NOT_ALLOWED, "every request is a POST here")
+            return _refused(HTTPStatus.METHOD_NOT_ALLOWED, "only POST is allowed here")
         try:
             async with asyncio.timeout(self._patience):
                 body = await _body(request)
         except TimeoutError:
-            return _refused(HTTPStatus.REQUEST_TIMEOUT, "the request did not come to its end; send it again")
+            return _refused(HTTPStatus.REQUEST_TIMEOUT, "the request is incomplete; send it again")
         if body is None:
-            return _refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a request may have {LARGEST} bytes; shorten it")
+            return _refused(
+                HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a request may have at most {LARGEST} bytes; shorten it"
+            )
         try:
             words = msgspec.json.decode(body, type=ChatMessage)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:

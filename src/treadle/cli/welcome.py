@@ -92,9 +92,7 @@ def _next_commands(here: CurrentFolder) -> list[tuple[str, str]]:
         found.append(("doctor", "check that everything a run needs is there"))
 
     # Without an agent that Treadle drives, a person is the agents.
-    level, meaning = (
-        ("", "let agents build it") if here.has_agent else (" --level 0", "build it yourself, as the agents")
-    )
+    level, meaning = ("", "let agents build it") if here.has_agent else (" --level 0", "do the agents' work yourself")
     spec = next((name for name in SPECS if os.path.isfile(name)), "")
     if spec:
         found.append((f"spec check {spec}", "check whether a protocol accepts your spec"))

@@ -186,9 +186,7 @@ class LimitSettings(_Section, frozen=True, kw_only=True):
     wall: Annotated[int | None, kinds.SECONDS, "How long a run may take before Treadle asks a person; 0: no limit."] = (
         None
     )
-    infra_retries: Annotated[
-        int | None, kinds.whole(0), "How often to start an agent again whose process was lost."
-    ] = None
+    infra_retries: Annotated[int | None, kinds.whole(0), "How often to restart an agent whose process was lost."] = None
     output: Annotated[int, kinds.SIZE, "How much of an agent's output to keep: the end of each stream."] = 16_000_000
     answer: Annotated[int, kinds.SIZE, "How large an agent's answer may be."] = 1_000_000
     grace: Annotated[int, kinds.SECONDS, "How long an agent may take to stop before Treadle kills it."] = 10
@@ -255,8 +253,8 @@ class GitSettings(_Section, frozen=True, kw_only=True):
     merge: Annotated[
         str,
         kinds.choice("branch", "ask", "auto", "never"),
-        "What happens to a result: it waits on a branch of its own, Treadle asks a person, it moves your branch "
-        "forward, or it makes no branch.",
+        "What happens to a result: it waits on a branch of its own, Treadle asks a person, Treadle moves your branch "
+        "forward, or Treadle makes no branch.",
     ] = "branch"
 
 

@@ -132,7 +132,7 @@ def make_local(project: Project) -> Path:
                 file.write("*\n")
     except OSError as error:
         raise TreadleError(
-            f"{project.local} cannot be made: {error.strerror}; check the permissions", code="file.unwritable"
+            f"{project.local} cannot be created: {error.strerror}; check the permissions", code="file.unwritable"
         ) from None
     return project.local
 

@@ -159,7 +159,7 @@ async def _try_commands(measure: ActivityMeasurements, tree: str, names: frozens
         if built is not None and built.exit in _CANNOT_START:
             lines = built.output.strip().splitlines()[-1:] or [f"it ended with {built.exit}"]
             raise PortError(
-                f"`toolchain.{name}` cannot start here: {lines[0]}; install what it needs, or mend it in treadle.toml",
+                f"`toolchain.{name}` cannot start here: {lines[0]}; install what it needs, or correct treadle.toml",
                 code="env.missing",
             )
         failing += [name] if built is not None and not built.is_well else []
@@ -176,12 +176,12 @@ def _refuse_unrunnable(run: TestRun, config: Config) -> None:
         fix = f"make it faster, or raise `toolchain.timeout` (now {config.toolchain.timeout} s)"
         raise PortError(f"the tests of the base commit take too long: {why}; {fix}", code="env.timeout")
     if run.foreign:
-        fix = "install the project into its environment by a usual `pip install -e .`, or not at all"
-        raise PortError(f"the tests of the base commit do not test it: {why}; {fix}", code="env.editable")
+        fix = "install the project into its environment with a plain `pip install -e .`, or not at all"
+        raise PortError(f"the tests of the base commit do not test that commit: {why}; {fix}", code="env.editable")
     if run.bent:
         fix = "`treadle doctor` tries the test tool by itself; if that works, a plugin or a conftest.py is at fault"
-        raise PortError(f"what the tests of the base commit say cannot be believed: {why}; {fix}", code="env.canaries")
-    fix = "install what it needs, or mend `toolchain` in treadle.toml; `treadle doctor` tries it"
+        raise PortError(f"the test results of the base commit cannot be believed: {why}; {fix}", code="env.canaries")
+    fix = "install what it needs, or correct `toolchain` in treadle.toml; `treadle doctor` tries it"
     raise PortError(f"the tests of the base commit cannot be run: {why}; {fix}\n{output}".rstrip(), code="env.tests")
 
 

@@ -102,7 +102,7 @@ async def take_over_rebased(project: Project, store: Store, run: Run, say: Calla
         if result.altered and (touched := await verifier.tests_changed_by_hand(result.commit, commit)):
             why = f"it changes tests that the run verified, or what they share: {_join_some(tuple(touched))}"
             raise _altered_refusal(
-                run.id, result, f"{why}; `git merge --squash {shlex.quote(result.branch)}` takes it all the same"
+                run.id, result, f"{why}; `git merge --squash {shlex.quote(result.branch)}` merges it unverified"
             )
         # Verify it anew: build, contract suite, whole test suite and the tests that prove the criteria.
         changes = await opened.trees.changes(carried.onto, carried.commit)
@@ -185,7 +185,7 @@ async def _carry(integration: Integration, trunk: Trunk, result: Result, commit:
     if result.altered:  # the run's own rebase step knows nothing of a person's changes
         raise _altered_refusal(run, result, f"it and {result.into} have both changed {files}", carried)
     refusal = f"{result.into} was not moved: the result of {run} and {result.into} have both changed {files}"
-    by_hand = f"`git merge --squash {shlex.quote(result.branch)}` takes it over by hand, with the conflicts to resolve"
+    by_hand = f"`git merge --squash {shlex.quote(result.branch)}` merges it by hand, and you resolve the conflicts"
     raise DeliveryRefusal(f"{refusal}; {by_hand}", code=CONFLICT, files=carried.conflicts, onto=carried.onto)
 
 
@@ -215,13 +215,13 @@ def _obstacle_refusal(run: str, result: Result, obstacle: Obstacle) -> DeliveryR
     by_hand = f"`git merge --squash {branch}`"
     match obstacle.code:
         case "deliver.detached":
-            way = f"on any branch, {by_hand} takes it over, and `git branch NAME {branch}` makes it one"
+            way = f"on any branch, {by_hand} merges it, and `git branch NAME {branch}` makes a branch of it"
         case "deliver.bare":
-            way = f"{by_hand} takes it over by hand"
+            way = f"{by_hand} merges it by hand"
         case "deliver.moved":
             way = f"`treadle deliver {shlex.quote(run)} --rebase` puts the result on top of it, and verifies it there"
         case _:
-            way = f"mend that, then `treadle deliver {shlex.quote(run)}{' --rebase' if result.moved else ''}`"
+            way = f"fix that, then `treadle deliver {shlex.quote(run)}{' --rebase' if result.moved else ''}`"
     what = f"{result.into or 'your branch'} was not moved: {obstacle.why}"
     return DeliveryRefusal(f"{what}; {way}", code=obstacle.code)
 

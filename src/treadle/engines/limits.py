@@ -14,9 +14,9 @@ _PAIRS: Final = {"cost": "tokens", "step_cost": "step_tokens", "day_cost": "day_
 """Limits in money, and the same limits in tokens."""
 _WALL: Final = "wall"
 _WHY: Final = {
-    "tokens": "{} tells no price, so {} cannot stop it",
-    "some prices": "{} may tell no price, so {} may not stop it",
-    "nothing": "{} tells nothing of what it uses, so {} cannot stop it",
+    "tokens": "{} reports no price, so {} cannot stop it",
+    "some prices": "{} may report no price, so {} may not stop it",
+    "nothing": "{} reports no usage, so {} cannot stop it",
 }
 
 
@@ -63,7 +63,7 @@ def _escaped_limits(
         advice = ""
         if lacking:
             advice = (
-                f"set {_join_keys(lacking)}, or tell what a million of its tokens cost, in US dollars: "
+                f"set {_join_keys(lacking)}, or set the price of a million of its tokens, in US dollars: "
                 f"`prices.{kind} = '1.25 in, 10 out'` with your own numbers"
             )
     if not escaped:

@@ -131,7 +131,7 @@ class Service:
                 for run in self._store.runs():
                     if run.outcome or run.id in self._tasks or driver_of(run) or self._broken.get(run.id) == run.seq:
                         continue
-                    self._tell(run.id, "is driven from here on" if not run.seq else "is taken up where it was")
+                    self._tell(run.id, "is now driven by this service" if not run.seq else "is resumed by this service")
                     self._tasks[run.id] = asyncio.create_task(self._serve_run(run.id))
                 await asyncio.sleep(_POLL)
         finally:

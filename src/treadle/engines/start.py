@@ -224,12 +224,12 @@ def _why_not_done(project: Project, store: Store, run: Run, key: str) -> str | N
         if inst.parent != ROOT or inst.key != key or line.mood == "failed":
             continue
         if line.part:
-            return f"is not done: {line.part.then} is next, after what {run.id} has done"
+            return f"is not done: {line.part.then} is next, after the work of {run.id}"
         if not run.outcome:
-            return f"is not done yet: the run {run.id} is at it; `treadle status {name}` shows how it stands"
+            return f"is not done yet: the run {run.id} is working on it; `treadle status {name}` shows its state"
         result = asyncio.run(result_of(project, run))
         if result and not result.taken:
-            where = f"{result.into or 'your branch'} has not its result yet"
+            where = f"{result.into or 'your branch'} does not have its result yet"
             return f"is done by the run {run.id}, and {where}; `treadle deliver {name}` comes first"
         return ""
     return None

@@ -141,7 +141,7 @@ def read_wording(project: Project, store: Store, follower: RunFollower, ask: str
         texts = toolchain_texts(settings_of(follower.record).config.toolchain, project.root)
         return question(store.protocol(put.state.protocol), put.state, put.command, store.payloads, texts).text
     except TreadleError as error:
-        return f"(what it says cannot be read: {error})"
+        return f"(its text cannot be read: {error})"
 
 
 def list_work_in_hand(project: Project, run: Run, state: State) -> tuple[Yours, ...]:

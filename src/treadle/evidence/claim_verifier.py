@@ -106,7 +106,7 @@ async def _run_all(s: Subject) -> dict[str, CheckOutcome]:
     for number, ref in enumerate(s.job.checks, 1):
         reason = next((name for name in refused if ref.name in POINTLESS_AFTER.get(name, ())), "")
         if reason:
-            skipped = refuse(f"was not looked at, because '{reason}' failed", code="check.skipped")
+            skipped = refuse(f"was not run, because '{reason}' failed", code="check.skipped")
             outcomes[_key(ref)] = msgspec.structs.replace(skipped, skipped=True)
         else:
             outcomes[_key(ref)] = await _run_timed(msgspec.structs.replace(s, arg=ref.arg), ref, number)
@@ -168,7 +168,7 @@ async def _run_check(s: Subject, ref: CheckRef) -> CheckOutcome:
         return refuse(f"could not be checked: {error}", code="check.unavailable")
     except Exception as error:
         return refuse(
-            f"could not be checked, which is a bug in treadle: {type(error).__name__}: {error}", code="check.crashed"
+            f"could not be checked, which is a bug in Treadle: {type(error).__name__}: {error}", code="check.crashed"
         )
 
 

@@ -306,11 +306,11 @@ def _no_tool(done: TestRun | CollectedTests, run: str) -> str:
     lines = [line for line in done.output.strip().splitlines() if line.strip()]
     reason = lines[-1].strip() if lines else "; ".join(done.problems)
     if not run:  # the baseline, before there is a run
-        what, advice = "on the base commit", "mend what it needs on this machine, or `toolchain.test`, and try again"
+        what, advice = "on the base commit", "repair what it needs on this machine, or `toolchain.test`, and try again"
     else:
         what = "on what there was before this run"
         advice = (
-            "mend what it needs on this machine, then answer with a retry; this run keeps the settings it began with, "
+            "repair what it needs on this machine, then answer `retry`; this run keeps the settings it began with, "
             f"so for another `toolchain.test`, `treadle abort {shlex.quote(run)}` and start another run"
         )
     said = "\n".join(lines[-_SHOWN:])

@@ -191,7 +191,7 @@ class DeliveryFailure(msgspec.Struct, frozen=True):
     tests: tuple[str, ...] = ()
 
 
-_OTHER: Final = "is no longer as the run verified it; put that version back, or take the result over by hand"
+_OTHER: Final = "is no longer as the run verified it; put that version back, or merge the result by hand"
 
 
 class DeliveryVerifier:

@@ -325,7 +325,7 @@ def owner_trouble(root: Path) -> tuple[str, str]:
     leave = f"git config --global --add safe.directory {shlex.quote(str(root))}"
     own = f"chown -R {os.geteuid()} {shlex.quote(str(root))}"
     return (
-        f"{root} belongs to somebody else, so git refuses it",
+        f"another user owns {root}, so git refuses it",
         f"`{leave}` if you trust it, or `{own}` if it should be yours",
     )
 

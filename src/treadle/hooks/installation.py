@@ -148,7 +148,7 @@ def _text(program: HookProgram) -> str:
         return (found or b"").decode()
     except UnicodeDecodeError:
         raise TreadleError(
-            f"{file} is not UTF-8; mend it, then try again; nothing was changed", code="file.encoding"
+            f"{file} is not UTF-8; repair it, then try again; nothing was changed", code="file.encoding"
         ) from None
 
 

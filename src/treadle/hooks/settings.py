@@ -164,5 +164,5 @@ def _handlers(group: object, event: str, file: str) -> list[Any]:
 
 def _refuse(file: str, what: str, wanted: str) -> NoReturn:
     raise TreadleError(
-        f"{file}: {what} must be {wanted}; mend it, then try again; nothing was changed", code="hook.settings"
+        f"{file}: {what} must be {wanted}; correct it, then try again; nothing was changed", code="hook.settings"
     )

@@ -122,7 +122,7 @@ def _refuse_request(served: Offer | None, method: str, headers: Headers) -> Refu
         words = f"the token is not that of the session at work here; {served.badge} has address and token"
         return Refusal(HTTPStatus.UNAUTHORIZED, words, {"WWW-Authenticate": "Bearer"})
     if method != "POST":
-        return Refusal(HTTPStatus.METHOD_NOT_ALLOWED, "every request is a POST here", {"Allow": "POST"})
+        return Refusal(HTTPStatus.METHOD_NOT_ALLOWED, "only POST is allowed here", {"Allow": "POST"})
     size = headers.get("content-length", "")
     if size.isascii() and size.isdigit() and int(size) > _limit(served):
         words = f"the request has {size} bytes; {served.limits}; shorten it"

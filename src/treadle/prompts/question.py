@@ -50,14 +50,14 @@ _FAILED: Final = CHECK_EXITS[1]
 _SPENT: Final = {
     "!timeout": "timed out ({time})",
     "!exhausted": "has no attempt left of {attempts}",
-    "!crash": "broke",
+    "!crash": "crashed",
     "!blocked": "was not allowed to work",
 }
 _LIMITS: Final = {"cost": "money", "tokens": "tokens", "wall": "time"}
 _LIMIT_CHOICES: Final = {"continue": "grant the same amount once more", "abort": "end the run; its branches stay"}
 
 _OUTAGES: Final = {
-    "billing": ("An agent's service wants to be paid", "Pay, or name another agent; then let it go on."),
+    "billing": ("An agent's service demands payment", "Pay, or name another agent; then let it go on."),
     "login": (
         "An agent's login is refused",
         "Log in with its own program, or set its key where the run is driven (stop there, and `treadle resume`).",
@@ -89,9 +89,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         lines = [f"- {choice.name}{': ' + choice.help if choice.help else ''}" for choice in self.choices]
-        default = (
-            [f"Without an answer, `{self.default}` is taken after {self.default_after} s."] if self.default else []
-        )
+        default = [f"Without an answer, `{self.default}` counts after {self.default_after} s."] if self.default else []
         return "\n".join([f"# {self.title}", "", self.text, *lines, *default]) + "\n"
 
 

@@ -386,4 +386,4 @@ def _template_error(error: Exception, name: str, templates: Mapping[str, str]) -
             reason = f"there is no template '{error.name}'"
         case _:
             reason = (str(error) or type(error).__name__).rstrip(".")
-    return ProtocolError(f"{place}: {reason}; mend it, then `treadle protocol check`", code="protocol.template")
+    return ProtocolError(f"{place}: {reason}; correct it, then run `treadle protocol check`", code="protocol.template")

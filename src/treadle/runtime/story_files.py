@@ -109,7 +109,7 @@ class StoryFiles:
             if there is not None and there != data and not self._placed.is_ours(path, there):
                 kept = self._placed.keep(path, there)
                 near = kept.relative_to(root) if kept.is_relative_to(root) else kept
-                report = f"{_describe_change(path, difference(path, there, text))}; what was there is kept in {near}"
+                report = f"{_describe_change(path, difference(path, there, text))}; the changed file is kept in {near}"
             # Noted before it is written: a kill in between must not make our own file look foreign.
             self._placed.note(path, data)
             if there == data or write_unless_foreign(root, path, data, lambda now: now != there):
@@ -164,4 +164,4 @@ def _stamp(path: Path) -> tuple[int, ...]:
 
 
 def _describe_change(path: str, how: str) -> str:
-    return f"{path} was changed by somebody, or is somebody's own{f' ({how})' if how else ''}: nothing obeys it"
+    return f"{path} is not as Treadle wrote it{f' ({how})' if how else ''}: Treadle ignores the changes"

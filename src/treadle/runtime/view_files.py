@@ -116,7 +116,7 @@ def _write(path: Path, text: str) -> None:
 #
 # Nothing ever reads these files back. A user's change in the checkout stays as it is, and is reported.
 
-_LEFT: Final = "was changed by somebody, or is somebody's own: it is not read, and left as it is"
+_LEFT: Final = "is not as Treadle wrote it: Treadle neither reads nor overwrites it"
 BLOCKED: Final = "cannot be written: a link or something else stands in its way"
 
 

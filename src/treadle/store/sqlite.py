@@ -196,7 +196,7 @@ class Store:
         """A new run with its protocol and its first event, which waits in the inbox for a driver."""
         with explaining_failures(self.path), self._with_payloads():
             if self._db.execute("SELECT 1 FROM runs WHERE run = ?", (run.id,)).fetchone():
-                raise TreadleError(f"there is a run {run.id} already; give another --name", code="run.exists")
+                raise TreadleError(f"a run {run.id} already exists; give another --name", code="run.exists")
             pinned = (digest(protocol), msgspec.json.encode(protocol))
             self._db.execute("INSERT OR IGNORE INTO protocols VALUES (?, ?)", pinned)
             values = (run.id, run.name, pinned[0], msgspec.json.encode(run.settings).decode(), run.created, run.created)

@@ -28,7 +28,7 @@ from treadle.views.run_status import rest_lines, status_lines
 
 
 class Dispatched(msgspec.Struct, frozen=True, tag_field="type", tag="dispatched"):
-    """An agent works, or is to."""
+    """An agent works, or is about to start."""
 
     step: str
     attempt: int
@@ -242,22 +242,22 @@ def _perform(client: Client, run: str, order: SpokenCommand) -> str:
         case "answer":
             return f"{client.answer(run, order.choice, ask=order.ask, note=order.note).title}: {order.choice}"
         case "go":
-            return f"{client.go(run, order.step, at=order.at)} has its go"
+            return f"{client.go(run, order.step, at=order.at)} may start"
         case "resume":
             client.resume(run)
             return f"{run} goes on"
         case "pause":
             client.pause(run)
-            return f"{run} is to pause"
+            return f"asked {run} to pause"
         case "level":
             client.level(run, cast("Literal[0, 1, 2]", order.level))
-            return f"{run} goes on at level {order.level}"
+            return f"{run} continues at level {order.level}"
         case "note":
             client.note(run, order.note, at=order.at)
             return f"the next agent of {order.at} reads your note"
         case "abort":
             client.abort(run, at=order.at)
-            return f"{order.at} of {run} is to be aborted"
+            return f"asked {order.at} of {run} to abort"
         case "status":
             return ""
 

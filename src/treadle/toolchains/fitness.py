@@ -11,10 +11,10 @@ from treadle.protocol.reach import Reach, reach
 from treadle.protocol.vocabulary import CHECKS, CheckSpec, Need
 
 _ASKS: Final[dict[Need, str]] = {
-    "test": "runs the tests, and nothing says how",
-    "names": "asks how each test ended, and `toolchain.kind` tells the exit code alone",
-    "list": "asks which tests there are, and nothing lists them",
-    "lines": "asks which lines the tests execute, and `toolchain.kind` is not `pytest`",
+    "test": "runs the tests, but `toolchain.test` is not set",
+    "names": "needs the outcome of each test, but `toolchain.kind` reports only the exit code",
+    "list": "needs a list of the tests, but no command lists them",
+    "lines": "needs the lines that the tests execute, but `toolchain.kind` is not `pytest`",
 }
 _READ_BY: Final = {"pytest": "pytest", "py.test": "pytest", "go": "gotest", "gotestsum": "gotest"}
 """Words of a test command, and the `toolchain.kind` that reads its results."""

@@ -135,9 +135,7 @@ LIMITS: Final = (
     f"two witnesses (the report and the exit code), and {NO_CANARIES}",
 )
 GUARDED: Final = "three witnesses (the report, what was seen from inside, and the exit code), and no mirrors"
-IN_REACH: Final = (
-    "the report lies in the checkout, within reach of the code under test; `{report}` in the command mends it"
-)
+IN_REACH: Final = "the report lies in the checkout, within reach of the code under test; use `{report}` in the command"
 _MAX_REPORTS: Final = 2_000
 _SHOWN: Final = 1_500
 _OF_FILES: Final[dict[Verdict, Verdict]] = {"passed": "skipped", "failed": "error"}

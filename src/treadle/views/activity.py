@@ -78,7 +78,7 @@ class CheckVerdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
-    """A time that the activity ended without an exit."""
+    """One failure of the activity, which ended without an exit."""
 
     why: str
     time: str
@@ -87,7 +87,7 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class IgnoredMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """An answer or a message that was not obeyed, and why."""
+    """An answer or a message that Treadle ignored, and why."""
 
     time: str
     what: str
@@ -218,7 +218,7 @@ def verdict(deed: ActivityRecord, protocol: Protocol | None) -> str:
     if not is_spent(deed):
         return f"accepted: {left}"
     last = f"claimed {claim}{because}" if claim else "has not answered"
-    return f"{last}; its attempts are used up, which is {left}"
+    return f"{last}; its attempts are used up, so it leaves by {left}"
 
 
 def is_spent(deed: ActivityRecord) -> bool:

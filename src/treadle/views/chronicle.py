@@ -201,7 +201,7 @@ class Chronicle:
             case Upgraded():
                 self.statements.append(Statement(seq, ts, f"moves the run to the protocol {event.protocol[:19]}"))
             case Reopened():
-                choice = "takes the run up again, for the branch has moved"
+                choice = "reopens the run, because the branch has moved"
                 self.statements.append(Statement(seq, ts, choice, event.actor, ROOT))
             case Vouched():
                 self.vouched = seq

@@ -18,7 +18,7 @@ Comparison = Literal["below", "within", "above", "unknown"]
 
 
 class Estimate(msgspec.Struct, frozen=True, kw_only=True):
-    """A step that the protocol has an estimate for, in all instances that have come to it."""
+    """A step that the protocol has an estimate for, in all instances that have reached it."""
 
     step: str
     """`graph.step`; `total` for all of them."""
@@ -109,7 +109,7 @@ class Unknown(msgspec.Struct, frozen=True, kw_only=True):
     activities: int
     """Activities that ended without reporting their usage."""
     tokens: int
-    """Those without a price."""
+    """Tokens without a price."""
     agents: tuple[str, ...]
     """The persons and agents that did not report it."""
 

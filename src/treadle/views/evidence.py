@@ -43,7 +43,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     commit: str
     tree: str
     command: tuple[str, ...]
-    """Empty: no command was run, treadle itself has looked."""
+    """Empty if Treadle checked without a command."""
     exit: int | None
     duration: float
     output: str
@@ -98,7 +98,7 @@ class TestProof(msgspec.Struct, frozen=True, kw_only=True):
     red: str
     """The activity after which it was seen failing for the right reason; empty: never."""
     on_skeleton: bool
-    """It was seen failing not there, but on the code as it was before the implementation."""
+    """Whether it was seen failing on the code before the implementation, instead of in that activity."""
     green: str
     """The activity after which it was seen passing, later than that; empty: never."""
     now: str
@@ -146,7 +146,7 @@ class CriterionProof(msgspec.Struct, frozen=True, kw_only=True):
     codes: tuple[str, ...] = ()
     """The stable code of each of these."""
     waiver: Decision | None = None
-    """The person's word by which it was merged though it is not verified."""
+    """The decision of a person to merge it although it is not verified."""
     tests: tuple[TestProof, ...]
     red: str
     """The activity with the last check that saw its tests fail, before they passed."""
@@ -157,11 +157,11 @@ class CriterionProof(msgspec.Struct, frozen=True, kw_only=True):
     merges: tuple[str, ...]
     """The activities that merged it, from its own instance up to the result."""
     setbacks: tuple[str, ...]
-    """Activities that concern it and that came to nothing."""
+    """Activities for it that were refused, failed or sent back."""
     unnoticed: tuple[str, ...] = ()
     """Gaps of its tests: wrong implementations that pass all of them."""
     own_word: bool = False
-    """That its tests passed is known from the test runner alone, which shares its process with the code under test."""
+    """Whether only the test runner, which shares a process with the code under test, saw its tests pass."""
 
     @property
     def is_open(self) -> bool:

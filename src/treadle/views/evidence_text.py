@@ -24,9 +24,7 @@ STANDINGS: Final[dict[Standing, str]] = {
 }
 OWN_WORD: Final = "by the runner's own word"
 """Marks tests with no other witness than the test runner."""
-WHOSE_WORD: Final = (
-    "its test runner says so, which runs in one process with the code under test and which nothing else has watched"
-)
+WHOSE_WORD: Final = "only its test runner says so, and the runner shares its process with the code under test"
 _NOTE: Final = "- (note) "
 _REDS: Final = frozenset({*PROOFS["red"][0], "seen_red", "still_red_on_skeleton"})
 _GREENS: Final = frozenset({*PROOFS["green"][0], "coverage_complete", "same_colour", "suite"})
@@ -75,22 +73,20 @@ def check_ending(check: Check) -> str:
         return "no record"
     took = f"{check.duration:.2f} s" if check.duration >= 0.01 else "at once"
     if not check.command:
-        return "not looked at" if check.skipped else f"looked at by treadle itself, {took}"
+        return "not run" if check.skipped else f"checked by Treadle itself, {took}"
     if check.exit is None:
         return f"did not end by itself, {took}"
     remark = ""
     if check.ok and check.exit:  # the run counts, though its command did not succeed
         name = check.check.partition(":")[0]
-        remark = (
-            " as it must be" if name in _REDS else " for tests that are not part of this" if name in _GREENS else ""
-        )
+        remark = " as expected" if name in _REDS else " for tests that are not part of this" if name in _GREENS else ""
     return f"exit {check.exit}{remark}, {took}"
 
 
 def mark(check: Check) -> str:
     """Whether a check has passed."""
     if check.skipped:
-        return "not looked at"
+        return "not run"
     return "passed" if check.ok else "advises against it" if check.advisory else "failed"
 
 
@@ -212,7 +208,7 @@ def _criterion(evidence: Evidence, steps: Mapping[str, AcceptedActivity], one: C
     if one.text:
         yield TextRow(4, 4, one.text)
     if one.own_word:
-        yield TextRow(4, 11, f"whose  {WHOSE_WORD}")
+        yield TextRow(4, 11, f"source {WHOSE_WORD}")
     yield from (TextRow(4, 6, f"missing: {why}") for why in one.missing)
     if one.waiver:
         yield TextRow(4, 11, f"person {one.waiver.who} accepted it: {one.waiver.note}")
@@ -247,7 +243,7 @@ def _instances(evidence: Evidence) -> Iterator[TextRow]:
         if one.criteria:
             parts.append(f"{one.verified} of {len(one.criteria)} criteria verified")
         if one.given_on:
-            parts.append(f"given on: {', '.join(f'{id_} to {child}' for id_, child in one.given_on.items())}")
+            parts.append(f"handed down: {', '.join(f'{id_} to {child}' for id_, child in one.given_on.items())}")
         yield TextRow(depth, depth + 2, " · ".join(parts))
         for step in evidence.accepted:
             if step.instance == one.id:

@@ -110,7 +110,7 @@ def question_lines(run: str, question: Asked, *, alone: bool, whole: bool = Fals
     yield ""
     yield from answer_commands(run, question.id, question.choices, alone=alone)
     if question.default:
-        yield f"  Without an answer, {question.default} is taken at {plain(question.default_at)}."
+        yield f"  Without an answer, {question.default} counts from {plain(question.default_at)} on."
 
 
 def answer_commands(run: str, ask: str, choices: Sequence[Choice], *, alone: bool) -> Iterator[str]:

@@ -20,22 +20,22 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     into: str
     """The branch that was yours when the run began; empty if your head was detached."""
     taken: bool
-    """That branch has it."""
+    """Whether that branch has the result."""
     merge: str
     """The merge setting of the run: `branch`, `ask`, `auto` or `never`."""
     why: str
     """Why your branch was not moved, though it was to be."""
     moved: bool = False
-    """That branch has commits that the result has not: it can only be delivered with `--rebase`."""
+    """Whether that branch has commits that the result lacks: then only `--rebase` can deliver it."""
     verified_on: str = ""
     """The commit of that branch on which the rebased result was verified again; empty if it was not rebased."""
 
     replaces: str = ""
     """The result before a person changed it on its branch; the changed result was verified again."""
     on_branch: bool = True
-    """It has a branch of its own; otherwise it is kept below `refs/treadle/`."""
+    """Whether it has a branch of its own; otherwise it is kept below `refs/treadle/`."""
     altered: bool = False
-    """The branch is not at the verified commit: a person has moved or deleted it."""
+    """Whether a person has moved or deleted the branch, so that it is not at the verified commit."""
     tip: str = ""
     """The commit of an altered branch; empty if the branch is gone."""
 
@@ -59,11 +59,11 @@ def result_lines(run: str, result: Result, *, good: bool = True) -> Iterator[str
         return
     if not good and not result.on_branch:
         kept = shlex.quote(result.branch)
-        yield f"what was accepted is kept at {result.branch}; `git diff HEAD...{kept}` shows it"
+        yield f"the accepted work is kept at {result.branch}; `git diff HEAD...{kept}` shows it"
         return
     if result.why:
         yield f"{result.into or 'your branch'} was not moved: {result.why}"
-    yield f"{'the result' if good else 'what was accepted'} is on the branch {result.branch}"
+    yield f"{'the result' if good else 'the accepted work'} is on the branch {result.branch}"
     branch = shlex.quote(result.branch)
     if good and result.into:
         command = f"treadle deliver {shlex.quote(run)}"
@@ -71,7 +71,7 @@ def result_lines(run: str, result: Result, *, good: bool = True) -> Iterator[str
             yield f"  {command} --rebase  verifies it on top of {result.into}, and moves {result.into} forward to it"
         else:
             yield f"  {command}  moves {result.into} forward to it"
-    yield f"  git merge --squash {branch}  takes it over by hand; `git diff HEAD...{branch}` shows it first"
+    yield f"  git merge --squash {branch}  merges it by hand; `git diff HEAD...{branch}` shows it first"
 
 
 def stray_line(result: Result) -> str:

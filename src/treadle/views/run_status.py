@@ -428,7 +428,7 @@ def next_steps(now: RunStatus) -> Iterator[str]:
     yield from now.edited
     if now.strays:
         count = count_words(now.strays, "answer or message", "answers or messages")
-        yield f"not obeyed: {count}; `treadle evidence {run}` lists them"
+        yield f"{count} ignored; `treadle evidence {run}` lists them"
     if not now.outcome:
         yield _driver_line(now)
 
@@ -446,7 +446,7 @@ def rest_lines(now: RunStatus) -> Iterator[str]:
         return
     yield from _question_lines(now, whole=True)
     yield from _request_lines(now)
-    yield from (f"{inst} is paused; `treadle resume {run}` goes on" for inst in now.paused)
+    yield from (f"{inst} is paused; `treadle resume {run}` continues" for inst in now.paused)
     if now.agents:
         yield f"an agent is next ({', '.join(now.agents)}); `treadle resume {run}` starts it"
     elif now.questions or now.starts or now.yours or now.paused:
@@ -457,7 +457,7 @@ def rest_lines(now: RunStatus) -> Iterator[str]:
     elif now.due:
         yield f"the run waits for a deadline; `treadle resume {run}` waits for it"
     else:
-        yield f"nothing is left to do for {now.run} at the moment; see `treadle status {run}`"
+        yield f"{now.run} has nothing to do at the moment; see `treadle status {run}`"
 
 
 def _question_lines(now: RunStatus, *, whole: bool = False) -> Iterator[str]:
@@ -515,6 +515,6 @@ def _driver_line(now: RunStatus) -> str:
     if now.status == "paused":
         return f"paused; {resume} ends the pause and continues"
     if now.status == "asks":
-        return f"no process drives it; after that, {resume} continues if an agent is next"
+        return f"no process drives it; {resume} continues after your answer"
     late = "".join(f", and {it.id} timed out at {plain(it.due)}" for it in now.activities if it.overdue)
     return f"no process drives it{late}; {resume} continues"

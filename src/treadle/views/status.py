@@ -94,7 +94,7 @@ class OpenActivity(msgspec.Struct, frozen=True, kw_only=True):
     began: str
     elapsed: float
     due: str
-    """When its time is up; empty if it is in a person's hands, for nothing hurries people."""
+    """Its deadline; empty if a person does the work, because people have no deadline."""
     overdue: bool
     """Whether its timeout has passed; a driver notices at once."""
 
@@ -126,7 +126,7 @@ class Ceilings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Timer(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that happens by itself, unless something else does before."""
+    """A deadline that takes effect unless the run moves on before it."""
 
     id: str
     due: str
@@ -141,7 +141,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     protocol: ProtocolPin | None
     """None until the run has started."""
     level: int
-    """0: people are the agents; 1: every agent waits for a person's `go`; 2: it goes by itself."""
+    """0: people are the agents; 1: every agent waits for a person's `go`; 2: agents start automatically."""
     status: Condition
     outcome: str
     driver: str
@@ -163,7 +163,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     usage: TokenUsage
     limits: Ceilings | None
     strays: int
-    """Answers and messages that were not obeyed."""
+    """Answers and messages that Treadle ignored."""
     untold: tuple[str, ...]
     """Why notifications about the run failed, each reason once."""
     edited: tuple[str, ...]

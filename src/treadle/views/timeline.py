@@ -41,7 +41,7 @@ from treadle.views.tree import OUTAGE_WORDS
 from treadle.views.words import effect_words, failure_code, first_words, moment, plain, report_words
 
 _FAILURES: Final = {
-    "crash": "broke",
+    "crash": "crashed",
     "invalid": "gave no valid answer",
     "blocked": "was not allowed to work",
     "store": "could not be recorded",
@@ -147,7 +147,7 @@ def _event_words(move: Move) -> str:
         case Vouched():
             return f"{person} accepts the result as it is, though criteria are not verified"
         case Reopened():
-            return f"{person} takes the run up again, for its branch has moved"
+            return f"{person} reopens the run, because its branch has moved"
     return f"the run moves to protocol {event.protocol[:19]}"
 
 

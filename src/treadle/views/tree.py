@@ -22,7 +22,7 @@ OUTAGE_WORDS: Final[dict[Outages, str]] = {
     "quota": "its quota is used up",
     "overload": "its service is overloaded",
     "network": "its service cannot be reached",
-    "billing": "its service wants to be paid",
+    "billing": "its service demands payment",
     "login": "its login is refused",
     "budget": "a budget is spent",
 }
@@ -185,7 +185,7 @@ def _activity_status(
     act = state.acts.get(frame.id)
     worker = step_worker(step) if step.kind == "agent" else step.title or step_worker(step)
     count = f", attempt {attempt} of {step.attempts}" if attempt > 1 else ""
-    count += f", broke and was started again ({act.losses})" if act and act.losses else ""
+    count += f", lost and started again ({act.losses})" if act and act.losses else ""
     if act is not None and act.phase == "held":
         return "waits", "quota", f"{worker} {outage_line(state)}{count}"
     if act is not None and act.phase == "verifying":

@@ -50,8 +50,8 @@ def count_words(count: int, noun: str, many: str = "") -> str:
 CAUSE_WORDS: Final = {
     "!gate": "refused",
     "!invalid": "no valid answer",
-    "!crash": "broke",
-    "!timeout": "its time was up",
+    "!crash": "crashed",
+    "!timeout": "timed out",
     "!blocked": "was not allowed to work",
     "!store": "could not be recorded",
     "!exhausted": "no attempt is left",

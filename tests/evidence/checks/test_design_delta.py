@@ -28,10 +28,10 @@ MERGED = "# Design\n## cart\n- `apply(coupon: str)\n  -> Total`\n- pay()\n- **to
     ("design", "said"),
     [
         (MERGED, ""),
-        (SDD, "{place}:3: `apply(coupon: str) -> Total` (ADDED) does not stand in docs/sdd.md"),
-        (SDD, "{place}:7: `total() -> Total` (MODIFIED) does not stand in docs/sdd.md"),
-        (MERGED.replace("- pay()\n", ""), "{place}:4: `pay()` (ADDED) does not stand in docs/sdd.md"),
-        (MERGED + "`discount() -> int`\n", "{place}:10: `discount() -> int` is removed by the delta and still stands"),
+        (SDD, "{place}:3: `apply(coupon: str) -> Total` (ADDED) is not in docs/sdd.md"),
+        (SDD, "{place}:7: `total() -> Total` (MODIFIED) is not in docs/sdd.md"),
+        (MERGED.replace("- pay()\n", ""), "{place}:4: `pay()` (ADDED) is not in docs/sdd.md"),
+        (MERGED + "`discount() -> int`\n", "{place}:10: `discount() -> int` is removed by the delta, but is still in"),
     ],
 )
 @pytest.mark.parametrize("place", ["docs/deltas/US-1.md", "docs/deltas/archive/2026-01-02-US-1.md"])
@@ -50,7 +50,7 @@ def test_a_delta_is_part_of_the_design(tmp_path: Path, design: str, said: str, p
     [
         (
             DELTA.replace("`pay()`", "pay()").replace("`cart`", "cart"),
-            ":4: an item of ADDED has no name, so that nobody",
+            ":4: an item of ADDED has no name, so Treadle cannot",
         ),
         (DELTA.replace("- cart: `apply", "cart gets `apply"), ":3: 'cart gets `apply(coupon: str) -> Total`, at"),
     ],

@@ -136,7 +136,9 @@ def test_every_scenario_has_a_test_and_no_test_guesses_an_unclear_one(tmp_path: 
             "test_refuses: is skipped, and no other test covers refuses text": scaffolded(SKIPPED, SKIPPED, NAMED),
             "": scaffolded(SKIPPED, TRIED, NAMED),
             "the scenario 'refuses text' has no test": scaffolded(SKIPPED, TRIED, {"test_adds": "adds two numbers"}),
-            "'adds two numbers' is unclear, and tests/test_calc.py::test_adds guesses": scaffolded(TRIED, TRIED, NAMED),
+            "'adds two numbers' has an open question, and tests/test_calc.py::test_adds guesses the answer": scaffolded(
+                TRIED, TRIED, NAMED
+            ),
         }
         for n, (said, files) in enumerate(cases.items(), 1):
             checks = "commit manifest scenarios_tested red"

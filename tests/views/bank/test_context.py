@@ -224,9 +224,9 @@ def test_an_agent_that_fails_leaves_a_snapshot_and_a_handoff() -> None:
     state = found.state()
     assert (state["Ω_current"], state["tdd_mode"], state["de_agent_active"]) == ("Ω₆ⱽ", "false", "false")
     assert (state["tdd_phase"], state["current_cycle"], state["refactor_stage"]) == ("null", "null", "null")
-    assert found.section("context", 2).endswith("> broke: the session ended with signal 9")
+    assert found.section("context", 2).endswith("> crashed: the session ended with signal 9")
     assert found.section("context", 6) == (
-        "- AGENT_FAILURE: broke: the session ended with signal 9\n"
+        "- AGENT_FAILURE: crashed: the session ended with signal 9\n"
         "- activity: root/TDD1:green#1.1\n"
         "- at: 1970-01-01 00:00:17 UTC\n\n"
         "| instance | step | attempt | vars | left |\n| --- | --- | --- | --- | --- |\n"
@@ -238,7 +238,7 @@ def test_an_agent_that_fails_leaves_a_snapshot_and_a_handoff() -> None:
 def test_a_timeout_is_a_failure_and_a_restarted_crash_is_not() -> None:
     found = executed()
     found.run.happens(TimerFired(id="t", ts=99_000, timer=found.run.activity()))
-    assert found.section("context", 6).startswith("- AGENT_FAILURE: its time was up\n- activity: root/TDD1:red#1.1")
+    assert found.section("context", 6).startswith("- AGENT_FAILURE: timed out\n- activity: root/TDD1:red#1.1")
     again = executed()
     again.run.fails("crash")
     assert again.section("context", 6) == "none", "it is tried again"

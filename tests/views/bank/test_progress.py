@@ -21,7 +21,7 @@ none
 
 ## R3 Errors
 
-- ⚠️ 1970-01-01 00:00:15 UTC root/TDD1:red#1.1: broke: it was killed
+- ⚠️ 1970-01-01 00:00:15 UTC root/TDD1:red#1.1: crashed: it was killed
 
 ## R4 Failed gates
 
@@ -68,7 +68,7 @@ def test_agents_that_are_blocked_or_out_of_time() -> None:
     assert found.section("progress", 3).endswith("root/TDD1:red#1.1 →BL: There is no compiler.")
     late = executed()
     late.run.happens(TimerFired(id="t", ts=99_000, timer=late.run.activity()))
-    assert late.section("progress", 3) == "- ❌ 1970-01-01 00:01:39 UTC root/TDD1:red#1.1: its time was up"
+    assert late.section("progress", 3) == "- ❌ 1970-01-01 00:01:39 UTC root/TDD1:red#1.1: timed out"
 
 
 def test_a_quality_failure_is_documented() -> None:

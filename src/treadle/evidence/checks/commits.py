@@ -31,7 +31,7 @@ FACT: Final = "meanwhile"
 def changes_meanwhile(s: Subject) -> tuple[CheckProblem, ...]:
     """A note for each thing that changed where this activity had nothing to do."""
     moved = [
-        note(f"the ref {one} was moved by somebody else, and has been put back", code="record.ref_moved")
+        note(f"another program moved the ref {one} during the step; Treadle restored it", code="record.ref_moved")
         for one in s.work.moved
     ]
     around = [
@@ -138,7 +138,13 @@ async def resolved(s: Subject) -> CheckOutcome:
 
 async def _marked(s: Subject, paths: Iterable[str]) -> list[CheckProblem]:
     return [
-        problem("a conflict marker was left", path, number, expected="the lines as they shall be", code="rebase.marker")
+        problem(
+            "a conflict marker was left",
+            path,
+            number,
+            expected="the resolved lines, without markers",
+            code="rebase.marker",
+        )
         for path in paths
         for number, line in enumerate((await s.text(path) or "").splitlines(), 1)
         if line.startswith(_MARKS)
@@ -147,7 +153,7 @@ async def _marked(s: Subject, paths: Iterable[str]) -> list[CheckProblem]:
 
 # A rebase keeps siblings' merged work (`canon`) and logic (`mechanical_only`, `mechanical_tests`).
 
-_WANTED = "the logic that was there; imports, names and arguments may follow the siblings"
+_WANTED = "the same logic as before; only imports, names and arguments may follow the siblings"
 
 
 async def canon(s: Subject) -> CheckOutcome:
@@ -208,7 +214,7 @@ async def _new_logic(s: Subject, paths: list[str]) -> list[CheckProblem]:
             problems += _logic(path, mine or "", theirs or "", now)
         elif mine is not None and (theirs is not None or await s.text(path, origin) is None):
             problems.append(
-                problem("was removed", path, expected="a rebase removes nothing of its own", code="canon.removed")
+                problem("was removed", path, expected="the file; a rebase removes none", code="canon.removed")
             )
     return problems
 
@@ -272,9 +278,9 @@ async def both_kept(s: Subject) -> CheckOutcome:
             continue
         problems += [
             problem(
-                f"{line!r} is lost, which was there or was merged before",
+                f"{line!r} is lost; it was there before, or others have merged it",
                 path,
-                expected="what both have written",
+                expected="the lines of both sides",
                 code="rebase.lost_lines",
             )
             for line in lost[:_SHOWN]
@@ -284,7 +290,7 @@ async def both_kept(s: Subject) -> CheckOutcome:
                 problem(
                     f"{len(lost) - _SHOWN} more lines are lost",
                     path,
-                    expected="what both have written",
+                    expected="the lines of both sides",
                     code="rebase.lost_lines",
                 )
             )

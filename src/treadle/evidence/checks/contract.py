@@ -225,7 +225,7 @@ async def interface_exact(s: Subject) -> CheckOutcome:
     """The skeleton has exactly the planned signatures."""
     parts = planned_parts(s)
     if not parts:
-        return refuse("no plan says which signatures there shall be", code="interface.no_plan")
+        return refuse("no plan says which signatures the interface has", code="interface.no_plan")
     problems: list[CheckProblem] = []
     for part in parts:
         texts = {path: await s.text(path) for path in part.files if s.tests.is_code(path)}

@@ -337,7 +337,7 @@ async def delta_merged(s: Subject) -> CheckOutcome:
     said, before = [_plain(await s.text(design, commit) or "") for commit in ("", await _origin(s))]
     problems = [
         problem(
-            f"{line.strip()!r} belongs to no item, so that nobody can look for it",
+            f"{line.strip()!r} belongs to no item, so Treadle cannot look for it in {design}",
             place,
             number,
             expected=_NAMED,
@@ -348,17 +348,15 @@ async def delta_merged(s: Subject) -> CheckOutcome:
     for one in delta_items(text):
         stands = [name for name in one.signatures if _plain(name) in said]
         if not one.signatures:
-            what = f"an item of {one.section} has no name, so that nobody can look for it in {design}"
+            what = f"an item of {one.section} has no name, so Treadle cannot look for it in {design}"
             problems.append(problem(what, place, one.line, expected=_NAMED, code="delta.nameless"))
         elif one.section == "REMOVED" and stands:
-            what = f"`{stands[0]}` is removed by the delta and still stands in {design}"
+            what = f"`{stands[0]}` is removed by the delta, but is still in {design}"
             problems.append(problem(what, place, one.line, expected=f"{design} without it", code="delta.not_removed"))
         elif one.section != "REMOVED" and (missing := _unmerged(one.signatures, said, before)):
-            what = f"`{missing}` ({one.section}) does not stand in {design}"
+            what = f"`{missing}` ({one.section}) is not in {design}"
             problems.append(
-                problem(
-                    what, place, one.line, expected=f"it is part of {design}, letter by letter", code="delta.not_merged"
-                )
+                problem(what, place, one.line, expected=f"{design} contains it verbatim", code="delta.not_merged")
             )
     return conclude(problems)
 

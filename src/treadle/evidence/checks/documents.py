@@ -76,7 +76,7 @@ async def check_documents(s: Subject) -> CheckOutcome:
         else:
             problems.append(
                 problem(
-                    f"the document '{name}' has no place: {s.case.protocol.artifacts[name].path}",
+                    f"the document '{name}' has no path: {s.case.protocol.artifacts[name].path}",
                     code="document.no_place",
                 )
             )

@@ -26,17 +26,17 @@ def hashed_answers(module: ast.Module) -> Iterator[tuple[int, str]]:
     for node in ast.walk(module):
         match node:
             case ast.Subscript(value=table, slice=key) if _is_table(table, tables) and _is_hashed(key, sums):
-                yield node.lineno, "has its answers by a checksum of what it is asked"
+                yield node.lineno, "looks its answers up by a checksum of its input"
             case ast.Call(func=ast.Attribute(value=table, attr="get" | "pop" | "setdefault"), args=[key, *_]) if (
                 _is_table(table, tables) and _is_hashed(key, sums)
             ):
-                yield node.lineno, "has its answers by a checksum of what it is asked"
+                yield node.lineno, "looks its answers up by a checksum of its input"
             case ast.If(test=ast.Compare() as test, body=[ast.Return(value=answer)]) if answer and is_value(answer):
                 if _is_against_literal(test, sums):
-                    yield node.lineno, "answers by a checksum of what it is asked"
+                    yield node.lineno, "chooses its answer by a checksum of its input"
             case ast.IfExp(test=ast.Compare() as test, body=answer) if is_value(answer):
                 if _is_against_literal(test, sums):
-                    yield node.lineno, "answers by a checksum of what it is asked"
+                    yield node.lineno, "chooses its answer by a checksum of its input"
 
 
 def _tables(module: ast.Module) -> Iterator[str]:
@@ -189,7 +189,7 @@ def _by_other_names(module: ast.Module) -> Iterator[tuple[int, str]]:
     for node in ast.walk(module):
         name = full_name(node, known)
         if name in _RUNNING:
-            yield getattr(node, "lineno", 0), f"looks at what is running (`{name}`)"
+            yield getattr(node, "lineno", 0), f"inspects the running program (`{name}`)"
         elif isinstance(node, ast.Call) and full_name(node.func, known) in ("importlib.import_module", "__import__"):
             match node.args:
                 case [ast.Constant(value=str(wanted)), *_] if wanted.partition(".")[0] in (
@@ -197,24 +197,24 @@ def _by_other_names(module: ast.Module) -> Iterator[tuple[int, str]]:
                     "_pytest",
                     "pluggy",
                 ):
-                    yield node.lineno, f"imports the runner of its tests (`{wanted}`)"
+                    yield node.lineno, f"imports its test runner (`{wanted}`)"
 
 
 def _conditions(test: ast.expr) -> Iterator[tuple[int, str]]:
     for node in ast.walk(test):
         if isinstance(node, ast.expr) and _dotted_name(node) in _PLACES:
-            yield node.lineno, f"does something else by the place it runs at (`{_dotted_name(node)}` in a condition)"
+            yield node.lineno, f"behaves differently depending on where it runs (`{_dotted_name(node)}` in a condition)"
 
 
 def _reading(call: ast.Call, *, parses: bool) -> Iterator[tuple[int, str]]:
     name = _dotted_name(call.func) or getattr(call.func, "attr", "")
     words = [one.value for one in ast.walk(call) if isinstance(one, ast.Constant) and isinstance(one.value, str)]
     if name.rpartition(".")[2] in _READS and any(_TESTS.search(word) for word in words):
-        yield call.lineno, "looks for files of tests or of programs"
+        yield call.lineno, "looks for test files or source files"
     elif name.rpartition(".")[2] in _READS and parses:
-        yield call.lineno, "reads files in a module that takes programs apart (`ast.parse`)"
+        yield call.lineno, "reads files in a module that parses source code (`ast.parse`)"
     elif name in _SOURCES:
-        yield call.lineno, f"reads the text of programs (`{name}`)"
+        yield call.lineno, f"reads source code (`{name}`)"
 
 
 def _equalities(owner: ast.ClassDef) -> Iterator[tuple[int, str]]:
@@ -225,7 +225,7 @@ def _equalities(owner: ast.ClassDef) -> Iterator[tuple[int, str]]:
         body = [one for one in method.body if not _is_text(one)]
         uses = any(isinstance(node, ast.Name) and node.id in (own, "super") for one in body for node in ast.walk(one))
         if not uses and not _is_plain_answer(body, owner.name):
-            yield method.lineno, f"is equal to things without a look at itself (`{owner.name}.{method.name}`)"
+            yield method.lineno, f"decides equality without looking at `self` (`{owner.name}.{method.name}`)"
 
 
 def _is_plain_answer(body: list[ast.stmt], owner: str) -> bool:
@@ -250,7 +250,7 @@ def _counters(function: Function) -> Iterator[tuple[int, str]]:
             name = node.target.id
             asked = (one for other in nodes if isinstance(other, ast.Compare) for one in ast.walk(other))
             if any(isinstance(one, ast.Name) and one.id == name for one in asked):
-                yield node.lineno, f"counts its calls and asks how many they were (`{name}`)"
+                yield node.lineno, f"counts its calls and acts on the number (`{name}`)"
 
 
 def _command_line(node: ast.AST, known: dict[str, str]) -> Iterator[tuple[int, str]]:
@@ -262,7 +262,7 @@ def _command_line(node: ast.AST, known: dict[str, str]) -> Iterator[tuple[int, s
             continue
         name = full_name(one, known) or _dotted_name(one)
         if isinstance(one, ast.expr) and name in ("sys.argv", "sys.orig_argv"):
-            yield one.lineno, f"looks at the command line (`{name}`) where no program begins"
+            yield one.lineno, f"reads the command line (`{name}`) outside of a main program"
         yield from _command_line(one, known)
 
 
@@ -306,10 +306,10 @@ async def tests_known(s: Subject, base: str) -> list[CheckProblem]:
 
 async def _exchanged(s: Subject) -> list[CheckProblem]:
     """Return problems for changed constants of the code that tests import as their expected values."""
-    wanted = "the value that the tests were written with, or tests that say themselves what is right"
+    wanted = "the value that the tests were written with, or tests that state the expected value themselves"
     return [
         problem(
-            f"{now.name}, which {test}:{one.line} takes for right, was {before.value[:80]} and is {now.value[:80]}",
+            f"{test}:{one.line} expects {now.name}, which was {before.value[:80]} and is {now.value[:80]}",
             now.file,
             now.line,
             expected=wanted,
@@ -323,7 +323,7 @@ def _looks(lines: list[tuple[str, int, str]]) -> list[CheckProblem]:
     wanted = "code that does the same whether it is tested or not"
     return [
         problem(
-            f"looks as if it knew that it is tested: {line.strip()[:100]}",
+            f"seems to detect that it is being tested: {line.strip()[:100]}",
             file,
             number,
             expected=wanted,
@@ -341,7 +341,7 @@ async def _peeking(s: Subject, added: set[tuple[str, int]]) -> list[CheckProblem
             f"{what}: does its answer depend on it?",
             path,
             line,
-            expected="the same for whoever calls it",
+            expected="the same behaviour for every caller",
             code="code.peeks",
         )
         for path in code

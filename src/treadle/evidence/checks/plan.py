@@ -147,7 +147,7 @@ class _PlanReader:
         if not self._batches:
             self._fault(
                 number,
-                f"{match['id']} stands in no batch",
+                f"{match['id']} is in no batch",
                 "a line such as `Batch1: (parallel 1)` above it",
                 code="plan.no_batch",
             )
@@ -252,7 +252,11 @@ def soundness(plan: TddPlan, file: str) -> list[CheckProblem]:
             if cycle.id in seen:
                 found.append(
                     problem(
-                        f"{cycle.id} stands there twice", file, cycle.line, expected="each once", code="plan.duplicate"
+                        f"{cycle.id} is in the plan twice",
+                        file,
+                        cycle.line,
+                        expected="each once",
+                        code="plan.duplicate",
                     )
                 )
             seen.add(cycle.id)
@@ -260,7 +264,7 @@ def soundness(plan: TddPlan, file: str) -> list[CheckProblem]:
             if cycle.level == "integration" and len(batch.cycles) > 1:
                 found.append(
                     problem(
-                        f"{cycle.id} is an integration and not alone",
+                        f"{cycle.id} is an integration cycle and shares its batch",
                         file,
                         cycle.line,
                         expected="a batch of its own",
@@ -277,7 +281,7 @@ def _dependencies(cycle: PlanCycle, number: int, place: dict[str, int], file: st
         if other not in place:
             found.append(
                 problem(
-                    f"{cycle.id} builds on {other}, which is not there",
+                    f"{cycle.id} builds on {other}, which is not in the plan",
                     file,
                     cycle.line,
                     code="plan.unknown_dependency",
@@ -471,5 +475,5 @@ def _differences(
                     said, plan, cycle.line, expected=f"a signature of {place}", code="design.unknown_signature"
                 )
             elif designed is not None and designed.shape != one.shape:
-                said = f"{cycle.id} plans {one.name} otherwise than it is designed: {one.text}"
+                said = f"{cycle.id} plans {one.name} with another signature than the design: {one.text}"
                 yield problem(said, plan, cycle.line, expected=designed.text, code="design.other_signature")

@@ -98,7 +98,7 @@ async def _charged(
     if not named and (needs_names or known or now.exit != before.exit):
         return done  # another failure than that of the base, or one that cannot be compared
     where = f", with {join_names(sorted(named))}" if named else ""
-    said = f"`{shlex.join(now.command)}` fails on the base commit, too{where}; this work is not charged for it"
+    said = f"`{shlex.join(now.command)}` fails on the base commit, too{where}; it does not count against this work"
     return conclude(notes=[note(said, code="baseline.lint")], ran=done.ran)
 
 

@@ -75,7 +75,7 @@ _TYPE: Final = re.compile(r"(?:E\s+)?(?:[\w.]*\.)?(\w+)(?::|\Z|\s)")
 def red_advice(test: TestResult, *, adds_stubs: bool = False) -> str:
     """Return advice for the author of a test that is not red; with `adds_stubs`, the author may add stubs."""
     if test.verdict == "xfailed":
-        return "no such mark: the test simply fails"
+        return "a test that simply fails, without this mark"
     if test.verdict == "skipped":
         return f"no skip: {RIGHT}"
     if adds_stubs and (test.kind == "import" or raised(test.message) in _BY_ERROR):
@@ -466,7 +466,7 @@ async def seen_red(s: Subject) -> CheckOutcome:
     listed = await read_manifest(s)
     written = [id_ for id_ in _written_now(s, run) if id_ in listed.tests(run) - listed.held_tests(run)]
     failing = [id_ for id_ in listed.tests(run) if id_ in bad_tests(run)]
-    wanted = "a suite that passes: hand this test in as a challenge before the suite is concluded, or mend it"
+    wanted = "a suite that passes: hand this test in as a challenge before the suite is concluded, or repair it"
     early = [describe_test(run.tests[id_]) for id_ in sorted(failing)]
     problems = [problem(it.what, it.file, it.line, it.test, wanted, code="red.concluded") for it in early]
     unseen = await _unseen(s, run, ())

@@ -203,7 +203,7 @@ async def scaling(s: Subject) -> CheckOutcome:
     if not results:
         return conclude(notes=[note("the spec names no limit on time or space", code="scaling.no_limit")])
     problems = [
-        problem(str(one), expected=f"{one.limit} {one.claimed}, or a reviewer who is content", code="scaling.exceeded")
+        problem(str(one), expected=f"{one.limit} {one.claimed}, or the reviewer's approval", code="scaling.exceeded")
         if one.verdict == "exceeds"
         else problem(str(one), code="scaling.unmeasured")
         for one in results

@@ -156,7 +156,7 @@ async def scenarios_tested(s: Subject) -> CheckOutcome:
             open_ = [id_ for id_ in tests if id_ not in skipped]
             problems.append(
                 problem(
-                    f"'{one.name}' is unclear, and {join_names(open_)} guesses",
+                    f"'{one.name}' has an open question, and {join_names(open_)} guesses the answer",
                     scenario_place(s),
                     one.line,
                     expected=_ANSWER,

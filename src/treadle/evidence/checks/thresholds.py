@@ -182,7 +182,7 @@ _TABLE: Final = "nfr"
 _COMMAND: Final = "a plain command in backquotes that succeeds if the threshold is kept, without a shell"
 
 _RUNS_SCRIPTS: Final = re.compile(r"python[\d.]*|node|deno|bun|tsx|ruby|perl|php|bash|sh|zsh|k6|locust|artillery")
-_UNREAD: Final = "it alone says whether it is kept, for the threshold is no single limit such as `< 200 ms`"
+_UNREAD: Final = "only its exit code decides, because the threshold is no single limit such as `< 200 ms`"
 
 
 async def thresholds_known(s: Subject) -> CheckOutcome:
@@ -260,7 +260,7 @@ def _kept(place: str, row: Threshold, built: CommandResult) -> list[CheckProblem
     for one in printed_numbers(row.id, built.output, bound):
         is_met = bound.is_met_by(one)
         if is_met is None:
-            what = f"whether {row.id} is kept cannot be told: its tool prints {one}"
+            what = f"Treadle cannot tell whether {row.id} is kept: its tool prints {one}"
             problems.append(
                 problem(
                     what,
@@ -303,4 +303,4 @@ def _programs(words: Sequence[str]) -> Iterator[str]:
 def _said(row: Threshold, built: CommandResult) -> str:
     numbers = ", ".join(map(str, printed_numbers(row.id, built.output, row.bound)))
     how = "its tool succeeds" if built.is_well else "its tool fails"
-    return how if not numbers else numbers if row.bound else f"{how}, and {numbers} is held against nothing"
+    return how if not numbers else numbers if row.bound else f"{how}; {numbers} is compared with nothing"

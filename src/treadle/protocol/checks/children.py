@@ -27,7 +27,7 @@ def _waits_for(step: Step, group: str) -> bool:
 
 
 def groups_hold_one_graph(subject: ProtocolSubject) -> Iterator[Finding]:
-    """13. A group is of one graph, and no list of items starts two lots of children."""
+    """13. A group has children of one graph only, and no list of items starts its children twice."""
     for flow in subject.flows.values():
         for one, other in combinations(flow.sites, 2):
             group, where = one.group, f"{flow.name}.{base_of(other.step)}"
@@ -54,7 +54,7 @@ def ends_wait_for_children(subject: ProtocolSubject) -> Iterator[Finding]:
         for group in groups:
             yield from _never_begun(subject, flow, group)
             unfinished = f"while children of group '{group}' may still be at work"
-            hint = f"wait for it on every way: `wait: [group:{group}]`"
+            hint = f"wait for it on every path: `wait: [group:{group}]`"
             started = _at_work(flow, group)
             for name in (name for name in flow.graph.steps if name in started):
                 if flow.graph.steps[name].effect == "merge":
@@ -77,7 +77,7 @@ def _never_begun(subject: ProtocolSubject, flow: Flow, group: str) -> Iterator[F
     for name, step in flow.graph.steps.items():
         if _waits_for(step, group):
             message = f"waits for group '{group}', which only the handlers of failed children spawn"
-            yield subject.at_step(13, flow, name, message, "spawn it on a way to here", "wait")
+            yield subject.at_step(13, flow, name, message, "spawn it on a path to this step", "wait")
 
 
 def _at_work(flow: Flow, group: str) -> set[str]:
@@ -121,7 +121,7 @@ def _wait_faults(subject: ProtocolSubject, flow: Flow, spawned: dict[str, list[E
         for group in (wait.group for wait in step.wait if wait.kind == "group"):
             if group not in spawned:
                 message = f"waits for group '{group}', which is never spawned"
-                hint = suggest(group, spawned) or "spawn it on a way to here"
+                hint = suggest(group, spawned) or "spawn it on a path to this step"
                 yield subject.at_step(13, flow, name, message, hint, "wait")
                 continue
             # After an edge of a handler the interrupted work goes on, at any of the main steps.
@@ -129,8 +129,10 @@ def _wait_faults(subject: ProtocolSubject, flow: Flow, spawned: dict[str, list[E
                 flow.main if edge.step in flow.handler_steps else flow.reach([edge.lands_at]) for edge in spawned[group]
             ]
             if not any(name in steps for steps in after):
-                message = f"waits for group '{group}', but no way leads here from where it is spawned"
-                yield subject.at_step(13, flow, name, message, "spawn it on a way to here, or remove the wait", "wait")
+                message = f"waits for group '{group}', but no path leads here from where it is spawned"
+                yield subject.at_step(
+                    13, flow, name, message, "spawn it on a path to this step, or remove the wait", "wait"
+                )
 
 
 def _good_outcome_faults(subject: ProtocolSubject, flow: Flow, sites: list[Site]) -> Iterator[Finding]:
@@ -147,7 +149,7 @@ def _good_outcome_faults(subject: ProtocolSubject, flow: Flow, sites: list[Site]
         path = f"graphs.{flow.name}.ok.{group}"
         if group not in by_group:
             hint = suggest(group, by_group) or "remove it"
-            yield subject.finding(13, flow.name, path, f"`ok` speaks of unknown group '{group}'", hint)
+            yield subject.finding(13, flow.name, path, f"`ok` mentions unknown group '{group}'", hint)
             continue
         known = [end for site in by_group[group] if site.child in graphs for end in graphs[site.child].ends]
         for outcome in outcomes:
@@ -196,7 +198,7 @@ def _unchanged_roster(subject: ProtocolSubject, flow: Flow, group: str, outcome:
                 message = (
                     f"{edge.name} leads after a child ended '{outcome}' to '{waiting}' without changing group '{group}'"
                 )
-                hint = "its join would wait for ever: spawn or cancel on every way there"
+                hint = "its join would wait for ever: spawn or cancel on every path there"
                 yield subject.at_edge(13, flow, edge, message, hint)
 
 

@@ -145,7 +145,7 @@ def suites_are_built(subject: ProtocolSubject) -> Iterator[Finding]:
         for part, checks in parts.items():
             builds, tests = has_gate(checks, "build"), has_gate(checks, *_SUITES)
             if tests and not builds:
-                yield subject.at_step(16, flow, name, "tests what nobody has built", "add 'build'", part)
+                yield subject.at_step(16, flow, name, "runs tests without a build", "add 'build'", part)
             elif part == "checks" and builds and not tests:
                 yield subject.at_step(16, flow, name, "builds, but runs no tests", "add 'green'", part)
 
@@ -156,7 +156,7 @@ def _unguarded(subject: ProtocolSubject, commit: Commit) -> Iterator[tuple[str, 
     if not has_gate(gates, *RECORDS):
         yield "names a commit, but no gate records one", "gate it by 'commit' or 'checkpoint'"
     elif all(ref.advisory or ref.name in _SEES_NOTHING for ref in gates):
-        message = "passes with nothing done: no gate sees a change, or what should be there"
+        message = "can pass without any work: no gate requires a change or the expected files"
         yield message, "record it by 'commit' or 'commit_once'"
 
     # Of the checks that enforce a scope, only `scope` resolves placeholders.
@@ -167,11 +167,11 @@ def _unguarded(subject: ProtocolSubject, commit: Commit) -> Iterator[tuple[str, 
         elif not writes_tests(protocol, commit.step):
             bounds.append("scope_src")
     if not has_gate(gates, "readonly", *bounds):
-        message = f"is not held to its write scope ({', '.join(scope)})"
+        message = f"is not limited to its write scope ({', '.join(scope)})"
         yield message, f"gate it by {' or '.join(map(repr, bounds))}"
 
     if "build" in protocol.toolchain and commit.is_code and not has_gate(gates, "build", *_SUITES):
-        yield "brings code that nobody has built", "gate it by 'build'"
+        yield "brings code, but no gate builds it", "gate it by 'build'"
     red = any(slots_that_prove(flow, "red") for flow in subject.flows.values())
     if red and commit.is_work and not has_gate(gates, "tests_unmodified", "scope_src"):
         yield "brings code, but tests may have been changed for it", "gate it by 'tests_unmodified'"
@@ -182,7 +182,7 @@ def _unguarded_tests(commit: Commit) -> Iterator[tuple[str, str]]:
     flow, gates = commit.flow, commit.gates
     proofs = {exit_.proves for exit_ in declared_exits(flow.protocol, commit.step).values()}
     if "red" in proofs and not has_gate(gates, "scope_tests") and not all(map(names_tests, commit.scope)):
-        yield "is by an author of tests, but more may have changed", "gate it by 'scope_tests'"
+        yield "comes from a test author, but may change more than tests", "gate it by 'scope_tests'"
     holds = writes_tests(flow.protocol, commit.step) or may_hold_tests(flow, commit.step)
     if commit.exit.proves == "green" and holds and not has_gate(gates, "still_red_on_skeleton"):
         hint = "gate it by 'still_red_on_skeleton', or exclude the tests from its scope"
@@ -222,7 +222,7 @@ def merges_are_approved(subject: ProtocolSubject) -> Iterator[Finding]:
         causes = _unapproved(flow, approvals) if approvals else {}
         for name, step in flow.graph.steps.items():
             if step.effect == "merge" and name in causes and name in flow.main:
-                message = f"merges what comes from {causes[name]}, which nobody has approved"
+                message = f"merges work from {causes[name]}, which nobody has approved"
                 hint = f"lead every path through one of {', '.join(sorted(approvals))}, or through a person"
                 yield subject.at_step(16, flow, name, message, hint)
 
@@ -269,12 +269,12 @@ def parts_are_disjoint(subject: ProtocolSubject) -> Iterator[Finding]:
             continue
         gates = gates_of(step, site.edge.key)
         if not has_gate(gates, "children_partition", "disjoint_writes"):
-            message = f"exit '{site.edge.key}' hands out parts of which nobody has shown that they are disjoint"
+            message = f"exit '{site.edge.key}' hands out parts, but no gate proves that they are disjoint"
             hint = "gate it by 'children_partition' or 'disjoint_writes'"
             yield subject.at_step(16, flow, site.step, message, hint, "gates")
         for commit in commits(child) if child and has_gate(gates, "disjoint_writes") else ():
             if not has_gate(commit.gates, "owned_files"):
-                message = f"exit '{commit.key}' is not held to the files that were given to it"
+                message = f"exit '{commit.key}' is not limited to the files that were given to it"
                 yield subject.at_step(16, commit.flow, commit.name, message, "gate it by 'owned_files'", "gates")
 
 
@@ -290,7 +290,7 @@ def merges_need_a_proof(subject: ProtocolSubject) -> Iterator[Finding]:
         needed = {need.slot for need in step.needs if is_required(need)}
         if not chosen and not (needed & proved if proved else needed):
             hint = f"add what earns the merge to `needs`: {' or '.join(sorted(proved)) or 'what it merges'}"
-            yield subject.at_step(16, flow, name, "merges whatever comes to it", hint, "needs")
+            yield subject.at_step(16, flow, name, "merges without any proof", hint, "needs")
         for edge in leading:
             source = flow.graph.steps[edge.step]
             if source.kind == "check" and not has_gate(source.checks, *_SUITES):
@@ -319,7 +319,7 @@ def contracts_exist(subject: ProtocolSubject) -> Iterator[Finding]:
         ]
         for name, key in plans if running else ():
             if (name, key) not in bringing:
-                message = f"exit '{key}' plans work that a contract suite decides, but not that there is one"
+                message = f"exit '{key}' plans work for a contract suite, but no gate proves that the suite exists"
                 yield subject.at_step(16, flow, name, message, "gate it by 'contract_exists'", "gates")
         for name in merging if bringing else ():
             if name not in running:
@@ -352,11 +352,11 @@ def moved_branches_are_announced(subject: ProtocolSubject) -> Iterator[Finding]:
         for edge in flow.edges:
             moves: list[tuple[Recipient, list[str], str]] = []
             if _merges(flow, edge):
-                moves.append(("siblings", siblings, "moves the branch they stand on"))
+                moves.append(("siblings", siblings, "moves the branch that its siblings are based on"))
             if any(isinstance(action, Spawn) for action in edge.actions):
-                moves.append(("children", children, "changes what those it keeps stand on"))
+                moves.append(("children", children, "changes the base of the children that it keeps"))
             if edge.step in following and edge.to.kind == "resume":
-                moves.append(("children", children, "goes on from a branch that has moved"))
+                moves.append(("children", children, "continues from a branch that has moved"))
             for to, signals, why in moves:
                 sent = {action.signal for action in edge.actions if isinstance(action, Send) and action.to == to}
                 for signal in (signal for signal in signals if signal not in sent):

@@ -89,7 +89,7 @@ def _field_faults(subject: ProtocolSubject, where: str, path: str, fields: Mappi
         expr = bare(parse_type(field.type))
         if field.route == "asked" and (expr.item if isinstance(expr, ListType) else expr) != ScalarType("text"):
             message = f"field '{name}' is routed as a question, but '{field.type}' is no text"
-            yield subject.finding(3, where, place, message, "write `text` or `[text]`, or leave `route` away")
+            yield subject.finding(3, where, place, message, "write `text` or `[text]`, or remove `route`")
         if field.route != "items":
             continue
         record = record_of(expr)
@@ -140,7 +140,7 @@ MAX_TOOL: Final = 64
 
 
 def aliases_are_unambiguous(subject: ProtocolSubject) -> Iterator[Finding]:
-    """3. No field is called as an answer's tag, no alias stands for two things, no tool's name is too long."""
+    """3. No field has the name of an answer's tag, no alias stands for two things, no tool's name is too long."""
     protocol = subject.protocol
     for name, exit_ in protocol.exits.items():
         for field, declared in exit_.fields.items():

@@ -48,7 +48,7 @@ def _unproved(subject: ProtocolSubject, flow: Flow, name: str, key: str, exit_: 
         has = f"has the field '{field_name}' by {field.by},"
         if field.by not in ("agent", "kernel") and field_name not in FIELDS:
             hint = suggest(field_name, FIELDS) or f"these can be computed: {', '.join(sorted(FIELDS))}"
-            yield f"{has} which nobody knows how to compute", hint
+            yield f"{has} which Treadle cannot compute", hint
         elif field.by in _MEASURING_AUTHORITIES and field.by not in derived:
             able = [check for check, spec in CHECKS.items() if field.by in spec.derives]
             yield f"{has} but no gate that computes it", f"gate it by one of {', '.join(able)}"
@@ -183,7 +183,7 @@ def documents_are_checked(subject: ProtocolSubject) -> Iterator[Finding]:
         for key, exit_ in gated_exits(subject.protocol, step) if step.kind == "agent" else ():
             texts = [field for field, declared in exit_.fields.items() if declared.by == "agent" and field in documents]
             if texts and not has_gate(gates_of(step, key), "documents"):
-                message = f"exit '{key}' returns the document '{texts[0]}', but no gate looks at it"
+                message = f"exit '{key}' returns the document '{texts[0]}', but no gate checks it"
                 yield subject.at_step(16, flow, name, message, "gate it by 'documents'", "gates")
 
 

@@ -225,7 +225,7 @@ def _expression_faults(
     if not faults and (message := next(kind_mistakes(guard, scope.kind), "")):
         faults.append((message, "compare numbers with numbers, texts with texts, and look `in (…)`"))
     elif not faults and decides and (message := constant_result(guard, scope.listed(guard.names))):
-        faults.append((message, "look at something that differs, or leave the guard away"))
+        faults.append((message, "look at something that differs, or remove the guard"))
     for message, hint in faults:
         yield subject.finding(18, where, path, f"guard `{text}` {message}", hint)
 
@@ -282,7 +282,7 @@ def proofs_can_be_read(subject: ProtocolSubject) -> Iterator[Finding]:
 
 def _proof_faults(exit_: Exit) -> Iterator[tuple[str, str]]:
     if not exit_.proves:
-        yield "has `proves_when`, but proves nothing", "add `proves`, or leave it away"
+        yield "has `proves_when`, but proves nothing", "add `proves`, or remove it"
     try:
         guard = parse(exit_.proves_when)
     except GuardError as error:

@@ -245,7 +245,7 @@ def _ask_faults(where: str, path: str, step: Step) -> Iterator[NameFault]:
     for number, choice in enumerate(step.notes):
         yield from unknown_name(where, f"{path}.notes.{number}", "wants a note with", "choice", choice, step.routes)
         if choice and choice == step.default:
-            hint = "time writes no note: let another choice be the default"
+            hint = "a default comes without a note: let another choice be the default"
             yield where, f"{path}.notes.{number}", f"wants a note with '{choice}', its own default", hint
     if step.asks == "parent" and not step.signal:
         yield where, path, "asks its parent nothing", "name the `signal` that the parent receives"
@@ -260,7 +260,7 @@ def _waiver_faults(flow: Flow, where: str, path: str, step: Step) -> Iterator[Na
         yield from unknown_name(where, f"{path}.waives.{number}", "waives by", "choice", choice, step.routes)
         if choice and choice == step.default:
             hint = "only a person may let unverified criteria pass: let another choice be the default"
-            yield where, f"{path}.waives.{number}", f"waives by '{choice}', which time alone can take", hint
+            yield where, f"{path}.waives.{number}", f"waives by '{choice}', which is its own default", hint
         if any(route.to not in merges for route in step.routes.get(choice, ())):
             hint = f"lead it to {' or '.join(map(repr, merges))}" if merges else "leave `waives` out"
             yield where, f"{path}.waives.{number}", f"waives by '{choice}', which does not lead to a merge", hint

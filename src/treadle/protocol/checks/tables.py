@@ -56,12 +56,12 @@ def every_exit_is_routed(subject: ProtocolSubject) -> Iterator[Finding]:
             if not rows:
                 yield subject.finding(1, where, path, f"exit '{key}' is not routed", "add a row to its table")
             elif when := rows[-1].when:
-                message = f"the last row of '{key}' has the guard '{when}'; when it does not hold, nothing does"
+                message = f"the last row of '{key}' has the guard '{when}'; if it does not hold, no row applies"
                 yield subject.finding(1, where, path, message, "add a last row without `when`")
 
 
 def no_stale_rows(subject: ProtocolSubject) -> Iterator[Finding]:
-    """2. No row, gate or `becomes` speaks of something that cannot happen."""
+    """2. No row, gate or `becomes` is for something that cannot happen."""
     for flow in subject.flows.values():
         for name, step in flow.graph.steps.items():
             own = _own_keys(flow, name)
@@ -82,7 +82,7 @@ def no_stale_rows(subject: ProtocolSubject) -> Iterator[Finding]:
                 message, hint = "spent attempts become nothing", "name a key, such as '!exhausted'"
                 yield subject.at_step(2, flow, name, message, hint, "becomes")
             elif when := step.becomes[-1].when:
-                message = f"the last `becomes` has the guard '{when}'; when it does not hold, nothing does"
+                message = f"the last `becomes` has the guard '{when}'; if it does not hold, no entry applies"
                 yield subject.at_step(2, flow, name, message, "add a last entry without `when`", "becomes")
         for key in flow.graph.system:
             if key not in ("!*", *SYSTEM_EXITS) and tag_of(key) != "!gate":

@@ -344,7 +344,7 @@ class TemplateChecker:
         literal = isinstance(node.node, nodes.Const | nodes.List | nodes.Tuple | nodes.Dict)
         is_loop = callee.label == "loop"  # a recursive loop is called by this name
         if literal or not (macro or is_loop or callee == UNKNOWN):
-            self.fault(node, "calls a value as if it were a macro", "leave the brackets away")
+            self.fault(node, "calls a value as if it were a macro", "remove the parentheses")
         around = [conditions for other, conditions in self.calls if macro and other is macro.node]
         if macro is None or around:
             self._children(node, scope, skip=node.node)

@@ -9,7 +9,7 @@ from treadle.protocol.model import ResetThread, Send, Spawn, Tier, base_of, row,
 
 
 def every_step_is_reachable(subject: ProtocolSubject) -> Iterator[Finding]:
-    """5. Some run starts every graph, and every step lies on a way from the start or from a handler."""
+    """5. Some run starts every graph, and a path leads to every step from the start or from a handler."""
     whole = all(site.child in subject.protocol.graphs for site in subject.sites)
     for name in subject.protocol.graphs if subject.live_graphs and whole else ():
         if name not in subject.live_graphs:
@@ -66,7 +66,7 @@ def every_step_reaches_an_end(subject: ProtocolSubject) -> Iterator[Finding]:
         for name in flow.graph.steps:
             if flow.out[name] and name not in leaving:
                 hint = "lead one of its rows, or of those it leads to, to `@end:Outcome` or `@resume`"
-                yield subject.at_step(6, flow, name, "no way leads from here to an end", hint)
+                yield subject.at_step(6, flow, name, "no path leads from here to an end", hint)
 
 
 # Strongly connected components and shortest cycles of small graphs, in a stable order.
@@ -165,7 +165,7 @@ class Arc(NamedTuple):
 
 
 def loops_are_bounded(subject: ProtocolSubject) -> Iterator[Finding]:
-    """9. No walk through a graph goes on for ever without a person."""
+    """9. No loop in a graph runs for ever without a person."""
 
     def shortened(names: list[str]) -> list[str]:
         return names if len(names) <= 6 else [*names[:6], "…"]
