@@ -65,7 +65,7 @@ def test_no_session_leads_out_of_the_place_of_conversations(session: str, tmp_pa
 
 
 def test_a_fork_of_an_unknown_conversation_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(PortError, match="cannot be made"):
+    with pytest.raises(PortError, match="conversations/gone"):
         opened(tmp_path, session="gone/x", fork=True)
 
 

@@ -75,7 +75,7 @@ def test_runs_are_named_after_their_input_and_counted() -> None:
     assert names == ["sweep-1", "sweep-1-2"]
     assert run("--name", "mine", "--json", protocol="decide").json()["run"] == "mine"
     again = run("--name", "mine", protocol="decide")
-    assert (again.code, again.error, " mine " in again.err) == (2, "run.exists", True)
+    assert (again.code, again.error, "mine" in again.err) == (2, "run.exists", True)
 
 
 def test_an_agent_that_gives_no_answer_is_reported_without_the_words_for_agents() -> None:

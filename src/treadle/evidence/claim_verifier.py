@@ -194,6 +194,7 @@ async def _fields(s: Subject, outcomes: dict[str, CheckOutcome]) -> dict[str, Js
 
 
 def _passed(refs: tuple[CheckRef, ...], outcomes: dict[str, CheckOutcome]) -> bool:
+    """Whether the kernel will accept the claim, so that its commit can be noted before it does."""
     return all(ref.advisory or outcomes[_key(ref)].ok for ref in refs)
 
 

@@ -81,6 +81,7 @@ def exited(t: Turn, e: Exited) -> bool:
         fail(t, act, "!invalid", e.envelope.payload_ref)
         return True
     t.cancel_timer(e.act)
+    # None: nothing to verify. Empty: no checks, but Treadle computes a field of the exit.
     checks = t.protocol.checks_of_exit[command.graph][command.step].get(e.envelope.key)
     if checks is None:
         _accept(t, act, e.envelope)

@@ -21,7 +21,7 @@ CHECKS = "checkpoint plan_as_designed"
             "TDD1 plans parse with another signature than the design: def parse(text: str, sign: bool) -> Amount",
         ),
         ("def load(path: Path)", "def load(path: str)", "TDD3 plans load with another signature than the design"),
-        ("def format_date(self, day: date)", "def format_date(self)", "TDD2 plans Dates.format_date otherwise"),
+        ("def format_date(self, day: date)", "def format_date(self)", "TDD2 plans Dates.format_date with another"),
         ("def load(path: Path)", "def read(path: Path)", "TDD3 plans read, which the design does not have"),
     ],
 )
