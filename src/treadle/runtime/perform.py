@@ -89,9 +89,9 @@ class Perform(Performer):
             kept = fields
             derived = routed_values(self._desk.protocol, tag_of(job.exit), fields, self._world.payloads.put)
             # Advisory checks refuse nothing; the live view shows their advice.
-            advisory = {check.name for check in job.checks if check.advisory}
+            advisory = [check for check in job.checks if check.advisory]
             for one in verdict.results:
-                if one.check in advisory and not one.ok:
+                if not one.ok and any(one.is_of(check) for check in advisory):
                     words = first_advice(report_words(read_value(self._world.payloads.get, one.report_ref)))
                     note = f"{base_of(job.step)} is accepted; advice of {one.check}{f': {words}' if words else ''}"
                     self._world.progress(job.id, Progress(note=note))
