@@ -97,7 +97,8 @@ class RefNames:
     def of_instance(self, inst: str, what: str) -> str:
         """Return a ref of an instance.
 
-        `base`: the base of its integration branch; `pending`: recorded work, to be integrated; `drift`: work in conflict.
+        `base`: the base of its integration branch; `pending`: recorded work, to be integrated; `drift`: work in
+        conflict.
         """
         return f"{self._own}/inst/{slug(inst)}/{what}"
 
