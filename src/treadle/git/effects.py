@@ -27,9 +27,8 @@ from treadle.git.merge import (
     MergeRefusal,
     MergeRequest,
     MergeResult,
-    Merging,
-    RecordingVerifier,
     fold_children,
+    merge_instance,
     rebase_instance,
 )
 from treadle.git.slots import Checkouts
@@ -66,9 +65,8 @@ class GitEffects(Effects):
         body_of: BodyOf | None = None,
     ) -> None:
         self._lanes, self._checkouts, self._verifier_of, self._notifier = lanes, checkouts, verifier_of, notifier
-        self._dump, self._body_of = dump, body_of
+        self._policy, self._dump, self._body_of = policy, dump, body_of
         self._integration, self._repository = lanes.integration, lanes.integration.repository
-        self._merging = Merging(lanes, policy)
         self._trees = Trees(self._repository)
 
     async def perform(self, job: RunEffect, case: Case) -> Outcome:
@@ -124,9 +122,9 @@ class GitEffects(Effects):
         subject = merge_subject(job.inst, case, changed)
         # A commit that people get also names the proofs, and where to find them.
         body = f"\n{self._body_of(job)}" if self._body_of is not None and is_delivered(job.inst, case) else ""
-        wanted = MergeRequest(f"{subject}\n{body}", step.keep_commits, papers_of(case))
-        recorder = RecordingVerifier(self._verifier_of(job, case))
-        done = await self._merging.merge(case.state, job.inst, job.id, wanted, recorder.verify)
+        wanted = MergeRequest(f"{subject}\n{body}", step.keep_commits, papers_of(case), self._policy)
+        verifier = self._verifier_of(job, case)
+        done = await merge_instance(self._lanes, case.state, job.inst, job.id, wanted, verifier)
         if isinstance(done, MergeRefusal):
             values: Values = {
                 "reason": done.reason,
@@ -136,15 +134,15 @@ class GitEffects(Effects):
                 "conflictFiles": list(done.files),
             }
             outcome = build_outcome(case.protocol, step, "MergeRejected", values)
-            return await self._with_results(outcome, recorder, case, done.commit)
+            return await self._with_results(outcome, verifier, case, done.commit)
 
         if done.delivered is not None:
             await self._notify(case.state.run, str(done.delivered))
-        if not recorder.seen:  # verified before a crash, which lost the results: verify again, for the record
-            await recorder.verify(done.commit)
+        if not verifier.seen:  # verified before a crash, which lost the results: verify again, for the record
+            await verifier.verify_merge(done.commit)
         values = await self._describe_merge(done, subject, change_reasons(job, case))
         outcome = build_outcome(case.protocol, step, "MergeComplete", values)
-        return await self._with_results(outcome, recorder, case, done.commit)
+        return await self._with_results(outcome, verifier, case, done.commit)
 
     async def _describe_merge(self, done: MergeResult, subject: str, reasons: dict[str, str]) -> Values:
         """Return the fields of a complete merge, with each changed export and the reason for it."""
@@ -176,8 +174,8 @@ class GitEffects(Effects):
             return parse_dump(await dump(path))
 
     async def _rebase(self, job: RunEffect, case: Case, step: Step) -> Outcome:
-        recorder = RecordingVerifier(self._verifier_of(job, case))
-        done = await rebase_instance(self._integration, case.state, job.inst, recorder)
+        verifier = self._verifier_of(job, case)
+        done = await rebase_instance(self._integration, case.state, job.inst, verifier)
         values: Values = {
             "newBase": done.base,
             "conflictFiles": list(done.files),
@@ -186,7 +184,7 @@ class GitEffects(Effects):
         unclean = "RebaseDrift" if "RebaseDrift" in step.exits else "RebaseConflict"
         outcome = build_outcome(case.protocol, step, "RebaseClean" if done.is_clean else unclean, values)
         head = await self._integration.head(case.state, job.inst)
-        return await self._with_results(outcome, recorder, case, head.start)
+        return await self._with_results(outcome, verifier, case, head.start)
 
     async def _archive(self, job: RunEffect, case: Case) -> Values:
         """Move the artifact `delta` to its place among the artifact `deltas`."""
@@ -208,12 +206,12 @@ class GitEffects(Effects):
         path, commit = await archive_document(self._integration, case.state, job.inst, source, target, date, message)
         return {"archive": path, "commit": commit}
 
-    async def _with_results(self, outcome: Outcome, recorder: RecordingVerifier, case: Case, commit: str) -> Outcome:
+    async def _with_results(self, outcome: Outcome, verifier: CommitVerifier, case: Case, commit: str) -> Outcome:
         """Add the check results to an outcome."""
-        if not recorder.seen:
+        if not verifier.seen:
             return outcome
         tree = await self._repository.tree(commit) if commit else ""
-        return msgspec.structs.replace(outcome, results=recorder.results(case.payloads, commit, tree))
+        return msgspec.structs.replace(outcome, results=verifier.results(case.payloads, commit, tree))
 
     async def _notify(self, run: str, text: str) -> None:
         if self._notifier is not None:
