@@ -33,7 +33,7 @@ def test_a_clean_rebase_replays_each_commit(tmp_path: Path) -> None:
         done = await rebase_instance(stage.integration, stage.state, CHILD)
         assert done.is_clean
         assert done.base == parent
-        head = await stage.integration.head(stage.state, CHILD)
+        head = await stage.integration.integrate(stage.state, CHILD)
         assert (head.base, head.drift) == (parent, "")
         assert git(stage.root, "rev-list", "--count", f"{parent}..{head.commit}") == "2"
         assert stage.cat(head.commit, "src/k1.py") == "k"
@@ -82,7 +82,7 @@ def test_a_conflict_is_prepared_for_an_agent_and_resolved_by_its_work(tmp_path: 
         assert git(stage.root, "rev-parse", f"{recorded.commit}^") == parent
         await stage.passed(job, recorded.commit, "RebaseAdapted")
         stage.ended(job, "RebaseAdapted")
-        head = await stage.integration.head(stage.state, CHILD)
+        head = await stage.integration.integrate(stage.state, CHILD)
         assert (head.commit, head.base, head.drift) == (recorded.commit, parent, "")
         assert (await rebase_instance(stage.integration, stage.state, CHILD)).is_clean
 
@@ -106,9 +106,9 @@ def test_merges_of_a_child_during_its_parents_adaptation_are_kept(
         recorded = await stage.lanes.record(RUN, job.id, at=0)
         await stage.passed(job, recorded.commit, "RebaseAdapted")
         stage.ended(job, "RebaseAdapted")
-        head = await stage.integration.head(stage.state, CHILD)
+        head = await stage.integration.integrate(stage.state, CHILD)
         assert head.base == parent
-        assert await stage.integration.head(stage.state, CHILD) == head
+        assert await stage.integration.integrate(stage.state, CHILD) == head
         assert ((await stage.integration.drift(head)).files if head.drift else ()) == files
         for path, text in merged.items():
             assert text in stage.cat(head.start, path)
@@ -189,7 +189,7 @@ def test_parallel_work_in_one_file_goes_to_the_next_agent(tmp_path: Path) -> Non
         job = stage.job(step="tests")
         lane = await stage.lanes.open(stage.state, job)
         await merge(stage)
-        base = (await stage.integration.head(stage.state, "root")).base
+        base = (await stage.integration.integrate(stage.state, "root")).base
         write(lane.path, {"README.md": "parent\n"})
         recorded = await stage.lanes.record(RUN, job.id, at=0)
         await stage.passed(job, recorded.commit)
@@ -201,7 +201,7 @@ def test_parallel_work_in_one_file_goes_to_the_next_agent(tmp_path: Path) -> Non
         solved = await stage.lanes.record(RUN, next_.id, at=0)
         await stage.passed(next_, solved.commit)
         stage.ended(next_, "Done")
-        head = await stage.integration.head(stage.state, "root")
+        head = await stage.integration.integrate(stage.state, "root")
         assert (head.commit, head.base, head.drift) == (solved.commit, base, "")
 
     run(story())

@@ -350,7 +350,7 @@ class ProjectSurroundings(Surroundings):
         After a good end it gets a result branch; if not, it is no result and stays below `refs/treadle/`.
         """
         integration = self._ports[state.run].integration
-        head = await integration.head(state, ROOT)
+        head = await integration.integrate(state, ROOT)
         if is_good(state.outcome) and settings_of(self._store.run(state.run)).config.git.merge != "never":
             await integration.offer(state.run, head.commit)
 

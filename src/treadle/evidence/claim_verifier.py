@@ -91,7 +91,7 @@ class ClaimVerifier(Checks):
         """Note the recorded commit, with the documents that the exit returns, as pending.
 
         Without such documents, and without a check of `vocabulary.RECORDS` in the gate, the work is not part of the
-        exit. `Integration.head` integrates the commit after the kernel has accepted the claim.
+        exit. `Integration.integrate` integrates the commit after the kernel has accepted the claim.
         """
         protocol = s.case.protocol
         given = documents_of(protocol, s.job.exit, s.case.claim)

@@ -80,7 +80,7 @@ class GitEffects(Effects):
                 return await self._rebase(job, case, step)
             case "rollback":
                 # Reset the lanes to the last accepted commit, after saving their contents.
-                commit = (await self._integration.head(case.state, job.inst)).start
+                commit = (await self._integration.integrate(case.state, job.inst)).start
                 await self._lanes.reset(case.state.run, job.inst, commit)
                 exit_, values = "RolledBack", {"restoredCommit": commit, "commit": commit}
             case "fold":
@@ -117,7 +117,7 @@ class GitEffects(Effects):
         return build_outcome(case.protocol, step, exit_, values)
 
     async def _merge(self, job: RunEffect, case: Case, step: Step) -> Outcome:
-        head = await self._integration.head(case.state, job.inst)  # integrates the work that was accepted last
+        head = await self._integration.integrate(case.state, job.inst)
         changed = [change.path for change in await self._trees.changes(head.base, head.commit)]
         subject = merge_subject(job.inst, case, changed)
         # A commit that people get also names the proofs, and where to find them.
@@ -183,7 +183,7 @@ class GitEffects(Effects):
         }
         unclean = "RebaseDrift" if "RebaseDrift" in step.exits else "RebaseConflict"
         outcome = build_outcome(case.protocol, step, "RebaseClean" if done.is_clean else unclean, values)
-        head = await self._integration.head(case.state, job.inst)
+        head = await self._integration.integrate(case.state, job.inst)
         return await self._with_results(outcome, verifier, case, head.start)
 
     async def _archive(self, job: RunEffect, case: Case) -> Values:
@@ -294,7 +294,7 @@ async def archive_document(
     next.
     """
     repository, trees = integration.repository, Trees(integration.repository)
-    head = await integration.head(state, inst)
+    head = await integration.integrate(state, inst)
     if head.drift:
         raise PortError(f"{source} cannot be archived: {inst} has conflicts that are not resolved", code="git.conflict")
     listing = (await trees.listing(head.commit)).by_path
@@ -340,7 +340,7 @@ async def publish_files(integration: Integration, state: State, inst: str, paths
         raise PortError(
             "nothing can be published: the repository is bare, so there is no checkout to write to", code="git.bare"
         )
-    commit = (await integration.head(state, inst)).commit
+    commit = (await integration.integrate(state, inst)).commit
     ref = integration.names(state.run).of_instance(inst, "published")
     trunk = (await integration.begin(state.run)).commit
     plain = {one.path for one in await trees.entries(commit) if one.mode not in (LINK, SUBMODULE)}

@@ -203,7 +203,7 @@ async def _try_merge(
 ) -> MergeResult | MergeRefusal:
     """Build the merge commit among the objects, and verify it; no ref moves."""
     repository, is_root = integration.repository, not get_instance(state, inst).parent
-    head = await integration.head(state, inst)
+    head = await integration.integrate(state, inst)
     if head.drift:
         drift = await integration.drift(head)
         details = f"not resolved yet: {', '.join(drift.files + drift.tests)}"
@@ -253,10 +253,10 @@ async def fold_children(lanes: Lanes, state: State, inst: str, groups: tuple[str
     ids = {id_ for group in wanted for id_ in group.members.values() if id_ in state.insts}
     children = sorted((state.insts[id_] for id_ in ids), key=lambda child: child.n)
 
-    start = await integration.head(state, inst)
+    start = await integration.integrate(state, inst)
     commit = start.commit
     for child in children:
-        head = await integration.head(state, child.id)
+        head = await integration.integrate(state, child.id)
         if await repository.is_ancestor(head.commit, commit):
             continue
         merged = await three_way(repository, head.base, commit, head.commit)
@@ -298,7 +298,7 @@ async def rebase_instance(
     Its lanes get the change when they are opened next.
     """
     run, repository = state.run, integration.repository
-    head, onto = await integration.head(state, inst), await integration.parent_head(state, inst)
+    head, onto = await integration.integrate(state, inst), await integration.parent_head(state, inst)
     if head.drift and head.onto == onto:
         drift = await integration.drift(head)
         return RebaseResult(onto, drift.files, changed_tests=drift.tests)
