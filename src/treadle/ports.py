@@ -291,10 +291,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Effects(Protocol):
-    """Performs an effect on the repository, exactly once however often it is called.
-
-    `git.effects.GitEffects` does; `engines.evidence.VerifiedMerges` stands before it and may refuse a merge.
-    """
+    """Performs an effect on the repository, exactly once however often it is called (`git.effects.GitEffects`)."""
 
     async def perform(self, job: RunEffect, case: Case) -> Outcome: ...
 

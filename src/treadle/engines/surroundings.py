@@ -26,7 +26,7 @@ from treadle.enclosures.selection import CONTAINER, open_box
 from treadle.engines.baseline import is_needed, take_baseline
 from treadle.engines.containers import container_of
 from treadle.engines.driver import Surroundings
-from treadle.engines.evidence import VerifiedMerges, evidence_of, logged_proof
+from treadle.engines.evidence import evidence_of, logged_proof, merge_gaps
 from treadle.engines.notifications import OnceNotifier, SettingsNotifier
 from treadle.engines.result import move_older_branches, result_of
 from treadle.engines.run_settings import MANUAL, RunSettings, opened_store, settings_of
@@ -128,11 +128,12 @@ class ProjectPorts:
         policy = msgspec.convert(settings.config.git.merge, Policy)
         notifier = SettingsNotifier(settings.config.notifications)
         own_dump = dump if settings.config.toolchain.api_dump else None
-        git = GitEffects(opened.lanes, opened.checkouts, verifier_of, policy, notifier, own_dump, body_of)
+        gaps_of = partial(merge_gaps, log)
+        git = GitEffects(opened.lanes, opened.checkouts, verifier_of, gaps_of, policy, notifier, own_dump, body_of)
         return RepositoryPorts(
             workspace=opened.lanes,
             checks=ClaimVerifier(facts, tools, cache, scope, partial(logged_proof, log)),
-            effects=VerifiedMerges(git, log),
+            effects=git,
             integration=opened.integration,
             log=log,
             container=container,

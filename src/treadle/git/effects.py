@@ -6,7 +6,7 @@ ends by.
 
 import asyncio
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
@@ -34,6 +34,7 @@ from treadle.git.merge import (
 from treadle.git.slots import Checkouts
 from treadle.git.trees import LINK, SUBMODULE, TreeEntry, Trees
 from treadle.kernel.commands import RunEffect
+from treadle.kernel.events import CheckResult
 from treadle.kernel.state import State
 from treadle.ports import Case, Effects, Notifier, Outcome
 from treadle.protocol.artifacts import place_of
@@ -44,7 +45,13 @@ VerifierOf = Callable[[RunEffect, Case], CommitVerifier]
 """Returns the checks of the commits of one merge or rebase (`evidence.merge_verifier.MergeVerifier`)."""
 BodyOf = Callable[[RunEffect], str]
 """Returns the message body of a commit that goes to the user's branch."""
+UnverifiedOf = Callable[[str], list[dict[str, Json]]]
+"""Returns what is missing for the criteria of an instance, as findings with their `spec` and `criterion`; empty if each
+criterion is verified or accepted by a person.
+"""
 Values = dict[str, Json]
+_REJECTED: Final = "MergeRejected"
+_UNVERIFIED: Final = "Unverified"
 _DIFF: Final = 200_000
 _DATE: Final = "{date}"
 _SAME_DAY: Final = 100
@@ -59,13 +66,14 @@ class GitEffects(Effects):
         lanes: Lanes,
         checkouts: Checkouts,
         verifier_of: VerifierOf,
+        unverified_of: UnverifiedOf,
         policy: Policy = "branch",
         notifier: Notifier | None = None,
         dump: Dump | None = None,
         body_of: BodyOf | None = None,
     ) -> None:
         self._lanes, self._checkouts, self._verifier_of, self._notifier = lanes, checkouts, verifier_of, notifier
-        self._policy, self._dump, self._body_of = policy, dump, body_of
+        self._policy, self._dump, self._body_of, self._unverified_of = policy, dump, body_of, unverified_of
         self._integration, self._repository = lanes.integration, lanes.integration.repository
         self._trees = Trees(self._repository)
 
@@ -117,6 +125,14 @@ class GitEffects(Effects):
         return build_outcome(case.protocol, step, exit_, values)
 
     async def _merge(self, job: RunEffect, case: Case, step: Step) -> Outcome:
+        """Merge an instance if each of its criteria is verified, or a person let it pass."""
+        if refuses_unverified(case.protocol) and (gaps := self._unverified_of(job.inst)):
+            details = "\n".join(f"- {one['spec']}/{one['criterion']}: {one['what']} [{one['code']}]" for one in gaps)
+            record: Json = {"check": "verified", "ok": False, "report": details, "findings": list[Json](gaps)}
+            result = CheckResult(check="verified", ok=False, report_ref=case.payloads.put(record))
+            outcome = build_outcome(case.protocol, step, _REJECTED, _rejection(_UNVERIFIED, details))
+            return msgspec.structs.replace(outcome, results=(result,))
+
         head = await self._integration.integrate(case.state, job.inst)
         changed = [change.path for change in await self._trees.changes(head.base, head.commit)]
         subject = merge_subject(job.inst, case, changed)
@@ -126,14 +142,8 @@ class GitEffects(Effects):
         verifier = self._verifier_of(job, case)
         done = await merge_instance(self._lanes, case.state, job.inst, job.id, wanted, verifier)
         if isinstance(done, MergeRefusal):
-            values: Values = {
-                "reason": done.reason,
-                "details": done.details,
-                "failingTests": list(done.failing),
-                "failing_tests": list(done.failing),
-                "conflictFiles": list(done.files),
-            }
-            outcome = build_outcome(case.protocol, step, "MergeRejected", values)
+            values = _rejection(done.reason, done.details, done.failing, done.files)
+            outcome = build_outcome(case.protocol, step, _REJECTED, values)
             return await self._with_results(outcome, verifier, case, done.commit)
 
         if done.delivered is not None:
@@ -217,6 +227,28 @@ class GitEffects(Effects):
         if self._notifier is not None:
             with suppress(Exception):  # a failed notification stops nothing
                 await self._notifier.notify(run, "result", text)
+
+
+def refuses_unverified(protocol: Protocol) -> bool:
+    """Whether merges of the protocol can be refused as unverified.
+
+    A protocol without that reason in `MergeRejected` is older than it: its runs merge as before, and are stopped at
+    delivery.
+    """
+    declared = protocol.exits.get(_REJECTED)
+    reason = declared.fields.get("reason") if declared else None
+    return reason is not None and _UNVERIFIED in reason.type.split(" | ")
+
+
+def _rejection(reason: str, details: str, failing: Sequence[str] = (), files: Sequence[str] = ()) -> Values:
+    return {
+        "reason": reason,
+        "details": details,
+        # One field: v3 and fractal spell it like the first, waterfall like the second. An exit gets what it declares.
+        "failingTests": list(failing),
+        "failing_tests": list(failing),
+        "conflictFiles": list(files),
+    }
 
 
 # Reasons for changed exports, from the approval of the merge.

@@ -58,7 +58,7 @@ class Perform(Performer):
         return Failed(id=event_id(job, "failed"), ts=self._world.clock.now(), act=job.id, why=why, detail_ref=ref)
 
     async def _effect(self, job: RunEffect, state: State) -> Event:
-        """Perform an effect (`VerifiedMerges`, then `GitEffects`), and return its exit as `Exited`."""
+        """Perform an effect (`GitEffects`), and return its exit as `Exited`."""
         outcome = await self._world.effects.perform(job, self._case(state))
         fields = {**outcome.fields, **own_fields(self._desk.protocol, outcome.exit, job, state, self._world.payloads)}
         envelope = envelope_of(self._desk.protocol, outcome.exit, fields, self._world.payloads)
