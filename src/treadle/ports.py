@@ -306,7 +306,10 @@ class Notifier(Protocol):
 
 
 class Performer(Protocol):
-    """Performs commands (`runtime.perform.Perform`). It never raises: a failed activity is an event as well."""
+    """Performs commands (`runtime.perform.Perform`; the benchmarks have one that answers at once).
+
+    It never raises: a failed activity is an event as well.
+    """
 
     async def job(self, job: ActivityCommand, state: State) -> Event:
         """Run an activity to its end. When cancelled, stop it and save the agent's work."""
@@ -322,10 +325,6 @@ class Performer(Protocol):
 
     async def notify(self, message: Notify) -> None:
         """Notify people, and mark the message as performed."""
-        ...
-
-    def performed(self, address: str) -> None:
-        """Mark a command of the outbox as performed, so it is not repeated."""
         ...
 
     def stop_driving(self, *, orderly: bool) -> None:

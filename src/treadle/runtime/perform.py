@@ -128,11 +128,7 @@ class Perform(Performer):
         if message.what == "outage" and is_out(self._desk.state):  # with the time at which it goes on
             text = f"an agent is {outage_line(self._desk.state)}"
         await self._quietly(lambda: self._world.notifier.notify(self._desk.run, message.what, text))
-        self.performed(outbox_key(message))
-
-    def performed(self, address: str) -> None:
-        """Mark a command of the outbox as performed, so it is not repeated."""
-        self._desk.performed(address)
+        self._desk.performed(outbox_key(message))
 
     def stop_driving(self, *, orderly: bool) -> None:
         """Prepare for the cancellation of all jobs; `AgentJobs.stop_driving` says which agents keep working."""
