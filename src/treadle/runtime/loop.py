@@ -174,6 +174,8 @@ class Tasks:
 
     def _start_job(self, job: ActivityCommand, state: State) -> None:
         # A cancelled agent may still write to the lane; the next job of its instance starts when it really has ended.
+        # `old` is usually no cancelled job: `RunChecks` has the id of its `RunAgent`, whose task has just put the claim
+        # into the inbox and is about to end.
         before = [*self._ending.get(job.inst, ()), *([old] if (old := self._jobs.get(job.id)) else [])]
 
         async def run() -> None:
