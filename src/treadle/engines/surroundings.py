@@ -47,6 +47,7 @@ from treadle.git.repository import Repository, open_repository
 from treadle.kernel.commands import RunAgent, RunEffect
 from treadle.kernel.instances import ROOT
 from treadle.kernel.state import State
+from treadle.memory.seating import Seating
 from treadle.memory.store import FILE as MEMORY
 from treadle.ports import Case, Checks, Effects, Progress, Runner, Workspace
 from treadle.prompts.question import question
@@ -56,7 +57,7 @@ from treadle.protocol.checks.declarations import TOOLCHAIN
 from treadle.protocol.model import Protocol
 from treadle.results.tools import HERE, INSIDE
 from treadle.runtime.desk import Desk
-from treadle.runtime.dispatch import AgentTools, Dispatch, Seating
+from treadle.runtime.dispatch import AgentTools, Dispatch
 from treadle.runtime.loop import Rests
 from treadle.runtime.story_files import StoryFiles
 from treadle.runtime.view_files import BankFiles, GrowingLog, ViewFiles

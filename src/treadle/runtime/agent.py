@@ -138,7 +138,7 @@ class AgentJobs:
         if dispatched is None:
             if job.session and not can_continue(job, runner.abilities):
                 self._world.progress(job.id, Progress(note=DEGRADED))
-            dispatched = await self._dispatch.send(job, state, runner.abilities)
+            dispatched = await self._dispatch.prepare(job, state, runner.abilities)
             return dispatched, await self._start(job, dispatched, runner)
         watch = _SessionWatch(job, dispatched.work, self._world, self._inbox)
         if session := await runner.attach(dispatched.work, watch):
@@ -150,7 +150,7 @@ class AgentJobs:
         if dispatched.work.round:  # the conversation exists, only its next prompt was not delivered
             await self._dispatch.serve_again(dispatched)
         else:
-            dispatched = await self._dispatch.send(job, state, runner.abilities)
+            dispatched = await self._dispatch.prepare(job, state, runner.abilities)
         return dispatched, await self._start(job, dispatched, runner)
 
     async def _start(self, job: RunAgent, dispatched: DispatchedWork, runner: Runner) -> Ended:
