@@ -190,24 +190,18 @@ def _go_to_target(t: Turn, inst: Instance, frame: Frame, route: Route, key: str,
     match place.kind:
         case "end":
             finish_instance(t, inst, place.name, slot)
-        case "resume":
-            _drop(t, inst, frame)
-        case "redirect":
-            _drop(t, inst, frame)
-            redirect(t, inst, place.name, cause)
-            inst.frames[0].note_ref = frame.note_ref or inst.frames[0].note_ref
+        case "resume" | "redirect":
+            # The handler frame has ended. By identity: it need not be on top, and another one may be equal to it.
+            _depart(t, inst, frame, "")
+            inst.frames = [other for other in inst.frames if other is not frame]
+            if place.kind == "redirect":
+                redirect(t, inst, place.name, cause)
+                inst.frames[0].note_ref = frame.note_ref or inst.frames[0].note_ref
         case "step" if route.sync and inst.parent:
             frame.status, frame.landing = "synced", place.name
             arrive(t, inst, 1)
         case "step":
             enter(t, inst, frame, place.name, route.fresh, cause)
-
-
-def _drop(t: Turn, inst: Instance, frame: Frame) -> None:
-    """Remove a handler frame that has ended."""
-    _depart(t, inst, frame, "")
-    # By identity: the frame need not be on top, and another one may be equal to it.
-    inst.frames = [other for other in inst.frames if other is not frame]
 
 
 def redirect(t: Turn, inst: Instance, step: str, cause: tuple[str, str] = ("", "")) -> None:
