@@ -21,10 +21,9 @@ from treadle.engines.delivery import (
     vouch,
 )
 from treadle.engines.evidence import logged_evidence
-from treadle.engines.run_settings import opened_store
 from treadle.errors import TreadleError
 from treadle.git.delivery import MOVED
-from treadle.store.sqlite import Store
+from treadle.store.sqlite import Store, opened_store
 from treadle.views.evidence_text import score
 from treadle.views.outcomes import is_good
 from treadle.views.run_status import RunStatus

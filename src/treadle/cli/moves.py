@@ -21,7 +21,7 @@ from treadle.cli.run_status import code_of, join_lines
 from treadle.config.project import Project, open_project
 from treadle.engines.client import Client
 from treadle.engines.driver import Driver
-from treadle.engines.run_settings import opened_store, settings_of
+from treadle.engines.run_settings import settings_of
 from treadle.engines.service import Still, TakeUpResult, take_up
 from treadle.engines.status import read_status
 from treadle.engines.surroundings import ProjectSurroundings
@@ -30,7 +30,7 @@ from treadle.errors import PortError, TreadleError
 from treadle.kernel.advance import is_out
 from treadle.mcp.http import HttpTools
 from treadle.store.leases import driver_of
-from treadle.store.sqlite import Store
+from treadle.store.sqlite import Store, opened_store
 from treadle.views.run_status import rest_document, rest_lines
 
 # Ctrl-C: the first one ends the work in order, the second one at once.

@@ -7,12 +7,11 @@ import msgspec
 from treadle.agents.contract import ActivityKey
 from treadle.agents.replay import FolderRecording, RecordedActivity, Recording
 from treadle.config.project import Project
-from treadle.engines.run_settings import opened_store
 from treadle.git.ref_names import RefNames
 from treadle.git.refs import Refs, refs_of_run
 from treadle.git.repository import Repository, open_repository
 from treadle.protocol.model import Protocol
-from treadle.store.sqlite import Store
+from treadle.store.sqlite import Store, opened_store
 from treadle.views.chronicle import ActivityRecord, Chronicle
 
 
