@@ -173,7 +173,7 @@ class Store:
             return forget_runs(self._db, list(runs), dry=dry)
 
     def unfinished(self, run: str) -> dict[str, bytes]:
-        """Return the commands in the outbox that were not performed yet, by key."""
+        """Return the commands in the outbox that were not performed yet, by their key."""
         with explaining_failures(self.path):
             return dict(self._db.execute("SELECT id, body FROM outbox WHERE run = ? ORDER BY id", (run,)).fetchall())
 
