@@ -12,7 +12,7 @@ import pytest
 
 from tests.cli.chores import Chores
 from tests.cli.treadle import Outcome, treadle
-from treadle.cli.deliver import deliver_result
+from treadle.cli.delivery import deliver_result
 from treadle.config.project import Project
 from treadle.engines.delivery import DeliveryRefusal, reopen
 from treadle.store.sqlite import opened_store
