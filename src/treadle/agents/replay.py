@@ -10,7 +10,8 @@ from urllib.parse import quote
 import msgspec
 
 from treadle.agents.contract import ActivityKey, PlayedRunner, activity_of, put_answer, start_playing
-from treadle.agents.files import LaneFiles, open_regular
+from treadle.agents.files import open_regular
+from treadle.agents.lane_files import LaneFiles
 from treadle.errors import PortError
 from treadle.git.files import temporary_folder
 from treadle.git.process import run_git
