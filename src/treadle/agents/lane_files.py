@@ -1,4 +1,4 @@
-"""Changes to the files of a lane that agents played by Treadle make; relative paths cannot lead out of it."""
+"""Changes to the files of a lane that Treadle makes for an agent, such as a script; no path can lead out of it."""
 
 import os
 import stat

@@ -269,8 +269,8 @@ def _reap_child(pid: int) -> int | None:
 
 
 _NEVER: Final = 0
-"""The start of a keeper that had ended before anybody looked: no living process has it, so it does not count as running,
-and it is not reaped again.
+"""The start of a keeper that ended before its start could be read. No living process has it, so the keeper does not
+count as running; and it is not reaped again.
 """
 
 
