@@ -23,8 +23,8 @@ from played_model.server import ModelServer, client_variables
 from tools.agents.apart import inside_apart, lacking
 from treadle.config.project import Project
 from treadle.enclosures.box import BubblewrapBox, find_box
-from treadle.engines.run_settings import opened_store
 from treadle.mcp.http import HttpTools
+from treadle.store.sqlite import opened_store
 
 AGENTS = ("claude", "codex")
 ROUNDS = 15

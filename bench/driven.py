@@ -30,10 +30,7 @@ class Instant:
     async def ask(self, question: AskHuman, state: State) -> None: ...
 
     async def notify(self, message: Notify) -> None:
-        self.performed(outbox_key(message))
-
-    def performed(self, address: str) -> None:
-        self._desk.performed(address)
+        self._desk.performed(outbox_key(message))
 
     def stop_driving(self, *, orderly: bool) -> None: ...
 
@@ -55,6 +52,7 @@ async def drive_to_end(store: Store, run: str) -> State:
     desk = Desk(store, lease, clock)
     for posted in store.posted(run):
         inbox.put(decode_event(posted.body), posted.n)
-    state = await run_loop(desk, inbox, Tasks(Instant(desk, clock), inbox, Timers(clock, inbox)), has_ended)
+    tasks = Tasks(desk, Instant(desk, clock), inbox, Timers(clock, inbox))
+    state = await run_loop(desk, inbox, tasks, has_ended)
     await store.release(lease)
     return state

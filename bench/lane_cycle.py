@@ -108,6 +108,7 @@ class CycleRun:
             room.opened.lanes,
             room.opened.checkouts,
             lambda job, case: MergeVerifier(room.facts, room.tools, cache, job, case),
+            lambda _inst: [],
         )
 
     async def go(self, work: Cycle) -> None:

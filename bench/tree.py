@@ -27,7 +27,6 @@ from tests.fakes import SingleAgent
 from treadle.config.project import Project
 from treadle.config.settings import load_settings
 from treadle.engines.driver import Driver, Surroundings
-from treadle.engines.run_settings import opened_store
 from treadle.engines.start import StartRequest, inspect_request, start_run
 from treadle.engines.surroundings import ProjectSurroundings
 from treadle.kernel.events import Checked, Exited, Failed
@@ -40,7 +39,7 @@ from treadle.runtime.dispatch import Dispatch
 from treadle.runtime.loop import awaits_only_people
 from treadle.runtime.world import RunWorld
 from treadle.store.records import Run
-from treadle.store.sqlite import Store
+from treadle.store.sqlite import Store, opened_store
 
 SMALL: Shape = (4, 5)
 LARGE: Shape = (2, 5, *SMALL)

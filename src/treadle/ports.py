@@ -291,10 +291,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Effects(Protocol):
-    """Performs an effect on the repository, exactly once however often it is called.
-
-    `git.effects.GitEffects` does; `engines.evidence.VerifiedMerges` stands before it and may refuse a merge.
-    """
+    """Performs an effect on the repository, exactly once however often it is called (`git.effects.GitEffects`)."""
 
     async def perform(self, job: RunEffect, case: Case) -> Outcome: ...
 
@@ -309,7 +306,10 @@ class Notifier(Protocol):
 
 
 class Performer(Protocol):
-    """Performs commands (`runtime.perform.Perform`). It never raises: a failed activity is an event as well."""
+    """Performs commands (`runtime.perform.Perform`; the benchmarks have one that answers at once).
+
+    It never raises: a failed activity is an event as well.
+    """
 
     async def job(self, job: ActivityCommand, state: State) -> Event:
         """Run an activity to its end. When cancelled, stop it and save the agent's work."""
@@ -325,10 +325,6 @@ class Performer(Protocol):
 
     async def notify(self, message: Notify) -> None:
         """Notify people, and mark the message as performed."""
-        ...
-
-    def performed(self, address: str) -> None:
-        """Mark a command of the outbox as performed, so it is not repeated."""
         ...
 
     def stop_driving(self, *, orderly: bool) -> None:

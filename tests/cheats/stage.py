@@ -25,7 +25,6 @@ from treadle.agents.scripted import Scripted
 from treadle.config.project import Project
 from treadle.config.settings import load_settings
 from treadle.engines.driver import Driver, Surroundings
-from treadle.engines.run_settings import opened_store
 from treadle.engines.start import StartRequest, inspect_request, start_run
 from treadle.engines.surroundings import ProjectSurroundings
 from treadle.kernel.commands import RunAgent
@@ -38,7 +37,7 @@ from treadle.runtime.desk import Desk
 from treadle.runtime.dispatch import Dispatch
 from treadle.runtime.world import RunWorld
 from treadle.store.records import Run
-from treadle.store.sqlite import Store
+from treadle.store.sqlite import Store, opened_store
 
 RUN: Final = "basket"
 _SETTINGS: Final = (

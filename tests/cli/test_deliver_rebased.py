@@ -12,10 +12,10 @@ import pytest
 
 from tests.cli.chores import Chores
 from tests.cli.treadle import Outcome, treadle
-from treadle.cli.deliver import deliver_result
+from treadle.cli.delivery import deliver_result
 from treadle.config.project import Project
 from treadle.engines.delivery import DeliveryRefusal, reopen
-from treadle.engines.run_settings import opened_store
+from treadle.store.sqlite import opened_store
 
 PROTOCOL: Final = """
 protocol: merging

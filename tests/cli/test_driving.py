@@ -10,8 +10,8 @@ import pytest
 from tests.cli.chores import Chores, end, is_running, until
 from tests.cli.treadle import status, treadle
 from treadle.config.project import Project
-from treadle.engines.run_settings import opened_store
 from treadle.store.leases import driver_of
+from treadle.store.sqlite import opened_store
 
 AGENT = ("--agent", "command:./agent.py")
 DECIDE = ("run", "chore.yaml", "-p", "decide", *AGENT)

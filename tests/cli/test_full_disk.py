@@ -57,7 +57,7 @@ SERVE = """
 import asyncio
 from pathlib import Path
 from treadle.config.project import Project
-from treadle.engines.run_settings import opened_store
+from treadle.store.sqlite import opened_store
 from treadle.engines.service import Service
 
 async def serve():

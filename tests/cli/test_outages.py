@@ -9,12 +9,12 @@ import pytest
 from tests.cli.chores import Chores, until
 from tests.cli.treadle import Outcome, status, treadle
 from treadle.config.project import Project
-from treadle.engines.run_settings import opened_store
 from treadle.errors import TreadleError
 from treadle.kernel.advance import OUTAGE
 from treadle.kernel.events import Event, TimerFired, Unavailable
 from treadle.kernel.replay import decode_event
 from treadle.kernel.state import State
+from treadle.store.sqlite import opened_store
 
 RUN = ("run", "chore.yaml", "-p", "decide", "--agent", "scripted:out.yaml")
 

@@ -10,7 +10,8 @@ import pytest
 from tests.cli.chores import Chores
 from tests.cli.treadle import Outcome, status, treadle
 from treadle.config.project import Project
-from treadle.engines.run_settings import opened_store, settings_of
+from treadle.engines.run_settings import settings_of
+from treadle.store.sqlite import opened_store
 
 pytestmark = pytest.mark.usefixtures("chores")
 

@@ -12,7 +12,7 @@ from tests.fakes import StillClock
 from treadle.config.project import Project
 from treadle.config.projects import Projects
 from treadle.engines.client import Client
-from treadle.engines.run_settings import opened_store
+from treadle.store.sqlite import opened_store
 from treadle.talk.speaker import Speaker, take_up_here
 
 

@@ -133,7 +133,7 @@ HOLDER = """
 import asyncio, sys
 from pathlib import Path
 from treadle.config.project import Project
-from treadle.engines.run_settings import opened_store
+from treadle.store.sqlite import opened_store
 with opened_store(Project(Path.cwd())) as store:
     asyncio.run(store.take_lease("it", 0))
     print("held", flush=True)

@@ -14,7 +14,7 @@ from tests.git.place import git, write
 from treadle.config.project import Project
 from treadle.engines.client import Client
 from treadle.engines.delivery import DeliveryRefusal, reopen, take_over_rebased
-from treadle.engines.run_settings import opened_store
+from treadle.store.sqlite import opened_store
 
 INIT = "src/basket/__init__.py"
 THEIRS = '"""The basket of a shop."""\n'

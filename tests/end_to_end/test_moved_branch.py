@@ -13,7 +13,7 @@ from tests.end_to_end.test_delivery import commit, deliver
 from tests.end_to_end.world import World
 from treadle.config.project import Project
 from treadle.engines.delivery import reopen
-from treadle.engines.run_settings import opened_store
+from treadle.store.sqlite import opened_store
 
 SHOUT: Final = "def shout(noun: str) -> str:\n    return noun.upper() + '!'\n"
 SHOUTED: Final = "def test_shout():\n    assert shout('pen') == 'PEN!'\n"

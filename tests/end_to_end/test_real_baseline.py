@@ -15,10 +15,10 @@ from tests.cli.treadle import Outcome, treadle
 from tests.git.place import git, write
 from treadle.cli.run_request import RunRequest, prepare_run
 from treadle.config.project import Project
-from treadle.engines.run_settings import opened_store
 from treadle.engines.start import start_run
 from treadle.errors import PortError, TreadleError
 from treadle.evidence.project_facts import ProjectTools
+from treadle.store.sqlite import opened_store
 from treadle.toolchains.results import TestRun
 from treadle.toolchains.toolchain import build
 

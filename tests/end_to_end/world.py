@@ -26,7 +26,6 @@ from treadle.config.project import Project
 from treadle.config.settings import load_settings
 from treadle.engines.client import Client
 from treadle.engines.driver import Driver, Surroundings
-from treadle.engines.run_settings import opened_store
 from treadle.engines.start import StartRequest, inspect_request, start_run
 from treadle.engines.surroundings import ProjectSurroundings
 from treadle.kernel.state import State
@@ -39,7 +38,7 @@ from treadle.runtime.dispatch import Dispatch
 from treadle.runtime.loop import awaits_only_people
 from treadle.runtime.world import RunWorld as Ports
 from treadle.store.records import Run
-from treadle.store.sqlite import Store
+from treadle.store.sqlite import Store, opened_store
 
 _SETTINGS: Final = ("toolchain.kind=pytest", f"toolchain.test={sys.executable} -m pytest", "toolchain.timeout=120")
 _PATIENCE: Final = 240

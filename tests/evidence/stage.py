@@ -22,6 +22,7 @@ from treadle.git.lanes import LaneRules, Lanes
 from treadle.git.refs import Refs
 from treadle.git.repository import open_repository
 from treadle.git.slots import Checkouts
+from treadle.kernel.activities import failed_checks
 from treadle.kernel.commands import RunAgent, RunChecks
 from treadle.kernel.state import Activity, Group, Instance, Slot, State
 from treadle.ports import Case, Verdict
@@ -261,5 +262,4 @@ def parsed(checks: str) -> tuple[CheckRef, ...]:
 
 
 def is_accepted(checks: tuple[CheckRef, ...], verdict: Verdict) -> bool:
-    passed = {one.check for one in verdict.results if one.ok}
-    return all(ref.advisory or ref.name in passed for ref in checks)
+    return not failed_checks(checks, verdict.results)

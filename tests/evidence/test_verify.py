@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from tests.evidence.stage import ADD, MANIFEST, SPEC, TEST, Stage, run
+from tests.evidence.stage import ADD, MANIFEST, SPEC, TEST, Stage, is_accepted, parsed, run
 from treadle.kernel.state import Slot
 from treadle.ports import CheckProgress
 from treadle.protocol.load import load
@@ -105,6 +105,25 @@ def test_a_check_that_cannot_run_has_not_passed(tmp_path: Path) -> None:
         assert [one.ok for one in verdict.results] == [False, True]
         assert stage.codes(verdict, "interface_unmodified") == ["check.unavailable"]
         assert "sha256:gone" in verdict.report
+
+    run(story())
+
+
+@pytest.mark.parametrize(
+    ("checks", "accepted"), [("post_check:true post_check:false?", True), ("post_check:false post_check:true?", False)]
+)
+def test_the_verifier_and_the_kernel_agree_on_checks_of_one_name(tmp_path: Path, checks: str, accepted: bool) -> None:
+    async def story() -> None:
+        stage = await Stage(tmp_path).start()
+        gate = f"checkpoint {checks}"
+        verdict = await stage.claim("scaffold", "InitWork", {"src/calc/add.py": ADD}, checks=gate)
+        head = await stage.facts.head(stage.state, "root")
+        is_integrated = await stage.facts.show(head, "src/calc/add.py") == ADD.encode()
+        assert (is_accepted(parsed(gate), verdict), is_integrated, bool(verdict.fields)) == (
+            accepted,
+            accepted,
+            accepted,
+        )
 
     run(story())
 

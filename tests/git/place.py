@@ -158,7 +158,7 @@ class Stage:
         await self.integration.note_pending(self.state, checks, commit)
 
     async def head(self, inst: str = "root") -> str:
-        return (await self.integration.head(self.state, inst)).commit
+        return (await self.integration.integrate(self.state, inst)).commit
 
     def cat(self, commit: str, path: str) -> str:
         return git(self.root, "show", f"{commit}:{path}")

@@ -5,6 +5,7 @@ from typing import Final
 
 import pytest
 from immutables import Map
+from msgspec.structs import replace
 
 from tests.git.place import RUN, Stage, git, repository, run, write
 from tests.git.test_merge import Checks
@@ -26,7 +27,7 @@ CHILD = "root/k0"
 
 def effects(stage: Stage, bad: str = "") -> Effects:
     checkouts = Checkouts(stage.repository, stage.project.worktrees)
-    return GitEffects(stage.lanes, checkouts, lambda *_: Checks(bad))
+    return GitEffects(stage.lanes, checkouts, lambda *_: Checks(bad), lambda _: [])
 
 
 async def scene(tmp_path: Path) -> Stage:
@@ -76,6 +77,44 @@ def test_a_merge_is_complete_or_refused_in_every_protocol(tmp_path: Path, protoc
         assert done.fields["mergeCommit"] == await stage.head()
         assert [(one.check, one.ok) for one in refused.results] == [("build", True), ("contract", False)]
         assert [(one.check, one.ok) for one in done.results] == [("build", True), ("contract", True), ("suite", True)]
+
+    run(story())
+
+
+GAP: dict[str, Json] = {"code": "proof.red", "what": "no red run", "criterion": "AC-1", "spec": "k0", "instance": CHILD}
+
+
+def older(protocol: Protocol) -> Protocol:
+    """The protocol as it was before merges could be refused as unverified."""
+    rejected = protocol.exits["MergeRejected"]
+    reason = rejected.fields["reason"]
+    kinds = " | ".join(kind for kind in reason.type.split(" | ") if kind != "Unverified")
+    fields = {**rejected.fields, "reason": replace(reason, type=kinds)}
+    return replace(protocol, exits={**protocol.exits, "MergeRejected": replace(rejected, fields=fields)})
+
+
+@pytest.mark.parametrize(
+    ("protocol", "exit_"), [(V3, "MergeRejected"), (older(V3), "MergeComplete")], ids=["now", "older"]
+)
+def test_unverified_criteria_refuse_a_merge_where_the_protocol_has_the_reason(
+    tmp_path: Path, protocol: Protocol, exit_: str
+) -> None:
+    async def story() -> None:
+        stage, memory = await scene(tmp_path), Memory()
+        before = await stage.head()
+        graph, step = next(
+            (g, s) for g, one in protocol.graphs.items() for s in one.steps if one.steps[s].effect == "merge"
+        )
+        job = RunEffect(id="m", inst=CHILD, graph=graph, step=step, visit=1, attempt=1, effect="merge")
+        checkouts = Checkouts(stage.repository, stage.project.worktrees)
+        asked = GitEffects(stage.lanes, checkouts, lambda *_: Checks(""), lambda _: [GAP])
+        outcome = await asked.perform(job, Case(protocol=protocol, state=stage.state, payloads=memory))
+        assert (outcome.exit, await stage.head() == before) == (exit_, exit_ == "MergeRejected")
+        if exit_ == "MergeRejected":
+            [result] = outcome.results
+            record = memory.get(result.report_ref)
+            assert isinstance(record, dict)
+            assert (outcome.fields["reason"], result.check, record["findings"]) == ("Unverified", "verified", [GAP])
 
     run(story())
 
@@ -131,7 +170,9 @@ def test_the_projects_api_dump_describes_unreadable_files(
             id=f"{CHILD}:merge#1.1", inst=CHILD, graph="node", step="merge", visit=1, attempt=1, effect="merge"
         )
         case = Case(protocol=V3, state=stage.state, payloads=Memory())
-        done = await GitEffects(stage.lanes, checkouts, lambda *_: Checks(""), dump=dump).perform(job, case)
+        done = await GitEffects(stage.lanes, checkouts, lambda *_: Checks(""), lambda _: [], dump=dump).perform(
+            job, case
+        )
         changes = done.fields["changes"]
         assert isinstance(changes, list)
         [change] = changes
@@ -223,7 +264,7 @@ class Scene:
 
     async def archive(self, visit: int = 1) -> Outcome:
         checkouts = Checkouts(self.stage.repository, self.stage.project.worktrees)
-        effects = GitEffects(self.stage.lanes, checkouts, lambda *_: Checks(""))
+        effects = GitEffects(self.stage.lanes, checkouts, lambda *_: Checks(""), lambda _: [])
         id_ = f"{STORY}:archive#{visit}.1"
         job = RunEffect(id=id_, inst=STORY, graph="story", step="archive", visit=visit, attempt=1, effect="archive")
         done = await effects.perform(job, Case(protocol=WATERFALL, state=self.stage.state, payloads=self.memory))

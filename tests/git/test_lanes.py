@@ -84,7 +84,7 @@ def test_a_state_from_before_the_end_of_an_activity_folds_no_work(tmp_path: Path
         older = State(run=RUN, seq=stage.seq, insts=Map({"root": root}))
         await stage.work({"src/new.py": "x = 1\n"}, step="tests", n="2.1")
         base = git(stage.root, "rev-parse", "HEAD")
-        assert (await stage.integration.head(older, "root")).commit == base
+        assert (await stage.integration.integrate(older, "root")).commit == base
         assert await stage.head() != base
 
     run(story())
@@ -105,10 +105,10 @@ def test_only_a_claim_that_the_kernel_accepted_is_folded(tmp_path: Path) -> None
             checks = one(play.state, RunChecks)
             recorded = await stage.lanes.record(play.state.run, job.id, at=0)
             await stage.integration.note_pending(play.state, checks, recorded.commit)
-            before = (await stage.integration.head(play.state, "root")).commit
+            before = (await stage.integration.integrate(play.state, "root")).commit
             assert before == git(stage.root, "rev-parse", "HEAD")
             play.checked(fails=fails)
-        head = await stage.integration.head(play.state, "root")
+        head = await stage.integration.integrate(play.state, "root")
         assert stage.cat(head.commit, "src/work.py") == "attempt 1.2"
 
     run(story())

@@ -1,5 +1,6 @@
 """Merges: verified before they are published, once however often they are asked for."""
 
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -9,27 +10,18 @@ from tests.git.place import RUN, Stage, git, repository, run, write
 from tests.prompts.stage import Memory
 from treadle.git.delivery import Policy, why_undelivered
 from treadle.git.merge import (
+    CommitVerifier,
     MergeRefusal,
     MergeRequest,
     MergeResult,
-    Merging,
-    RecordingVerifier,
     TrialResult,
-    Verify,
     fold_children,
+    merge_instance,
 )
 from treadle.kernel.state import Group
 from treadle.protocol.items import Json
 
 CHILD, ACT = "root/k0", "root/k0:merge#1.1"
-
-
-async def fine(_: str) -> MergeRefusal | None:
-    return None
-
-
-def merging(stage: Stage, policy: Policy = "branch") -> Merging:
-    return Merging(stage.lanes, policy)
 
 
 async def child_with_work(root: Path) -> Stage:
@@ -41,8 +33,46 @@ async def child_with_work(root: Path) -> Stage:
     return stage
 
 
-async def merge(stage: Stage, verify: Verify = fine, inst: str = CHILD, act: str = ACT) -> MergeResult | MergeRefusal:
-    return await merging(stage).merge(stage.state, inst, act, MergeRequest("feat(k0): implement\n"), verify)
+class Checks(CommitVerifier):
+    """A verifier that fails at one of its checks."""
+
+    def __init__(self, bad: str = "") -> None:
+        super().__init__()
+        self.bad, self.asked = bad, list[str]()
+
+    async def _tried(self, name: str) -> TrialResult:
+        self.asked.append(name)
+        return TrialResult(name != self.bad, f"{name} failed", ("t::one",) if name == self.bad else ())
+
+    async def build(self, _: str) -> TrialResult:
+        return await self._tried("build")
+
+    async def contract(self, _: str) -> TrialResult:
+        return await self._tried("contract")
+
+    async def suite(self, _: str) -> TrialResult:
+        return await self._tried("suite")
+
+    async def same_colour(self, *_: str) -> TrialResult:
+        return await self._tried("same_colour")
+
+
+class Asking(Checks):
+    """A verifier that asks a function about the commit of a merge."""
+
+    def __init__(self, verify: Callable[[str], Awaitable[MergeRefusal | None]]) -> None:
+        super().__init__()
+        self._verify = verify
+
+    async def verify_merge(self, commit: str) -> MergeRefusal | None:
+        return await self._verify(commit)
+
+
+async def merge(
+    stage: Stage, verifier: CommitVerifier | None = None, inst: str = CHILD, act: str = ACT
+) -> MergeResult | MergeRefusal:
+    wanted = MergeRequest("feat(k0): implement\n")
+    return await merge_instance(stage.lanes, stage.state, inst, act, wanted, verifier or Checks())
 
 
 def test_a_child_becomes_one_commit_of_its_parent(tmp_path: Path) -> None:
@@ -56,7 +86,7 @@ def test_a_child_becomes_one_commit_of_its_parent(tmp_path: Path) -> None:
             seen.append(git(stage.project.root, "show", f"{commit}:src/k0.py"))
             return None
 
-        done = await merge(stage, verify)
+        done = await merge(stage, Asking(verify))
         assert isinstance(done, MergeResult)
         assert seen == ["k = 1"]
         assert await stage.head() == done.commit
@@ -86,10 +116,10 @@ def test_a_merge_that_was_cut_off_is_completed_with_the_same_commit(tmp_path: Pa
 
         resumed = await Stage(stage.root).start()
         resumed.insts = stage.insts
-        assert await merge(resumed, never) == done
+        assert await merge(resumed, Asking(never)) == done
         assert await resumed.head() == done.commit
         assert await resumed.head(CHILD) == done.commit
-        assert await merge(resumed, never) == done
+        assert await merge(resumed, Asking(never)) == done
 
     run(story())
 
@@ -140,29 +170,6 @@ def test_a_conflict_shows_both_sides_and_moves_no_head(tmp_path: Path) -> None:
     run(story())
 
 
-class Checks:
-    """A verifier that fails at one of its checks."""
-
-    def __init__(self, bad: str) -> None:
-        self.bad, self.asked = bad, list[str]()
-
-    async def _tried(self, name: str) -> TrialResult:
-        self.asked.append(name)
-        return TrialResult(name != self.bad, f"{name} failed", ("t::one",) if name == self.bad else ())
-
-    async def build(self, _: str) -> TrialResult:
-        return await self._tried("build")
-
-    async def contract(self, _: str) -> TrialResult:
-        return await self._tried("contract")
-
-    async def suite(self, _: str) -> TrialResult:
-        return await self._tried("suite")
-
-    async def same_colour(self, *_: str) -> TrialResult:
-        return await self._tried("same_colour")
-
-
 @pytest.mark.parametrize(
     ("bad", "reason", "asked"),
     [
@@ -175,7 +182,7 @@ def test_a_merge_that_fails_a_check_is_not_published(tmp_path: Path, bad: str, r
     async def story() -> None:
         stage = await child_with_work(repository(tmp_path))
         before, checks = await stage.head(), Checks(bad)
-        refused = await merge(stage, RecordingVerifier(checks).verify)
+        refused = await merge(stage, checks)
         assert isinstance(refused, MergeRefusal)
         assert (refused.reason, refused.details, refused.failing) == (reason, f"{bad} failed", ("t::one",))
         assert await stage.repository.parents(refused.commit) == [before], "what was tried stays a commit"
@@ -198,7 +205,7 @@ def test_a_parent_that_moves_during_the_checks_is_merged_into_again(tmp_path: Pa
                 await stage.head()
             return None
 
-        done = await merge(stage, verify)
+        done = await merge(stage, Asking(verify))
         assert isinstance(done, MergeResult)
         assert rounds == ["", "late"]
         assert stage.cat(done.commit, "late.txt") == "late"
@@ -210,8 +217,8 @@ ROOT_ACT = "root:merge#1.1"
 
 
 async def deliver(stage: Stage, policy: Policy) -> MergeResult:
-    done = await merging(stage, policy).merge(
-        stage.state, "root", ROOT_ACT, MergeRequest("feat(r1): implement\n"), fine
+    done = await merge_instance(
+        stage.lanes, stage.state, "root", ROOT_ACT, MergeRequest("feat(r1): implement\n", policy=policy), Checks()
     )
     assert isinstance(done, MergeResult)
     assert done.delivered is not None
@@ -324,15 +331,15 @@ def test_earlier_merges_may_stay_separate_commits(tmp_path: Path, policy: Policy
         await merge(stage)
         if policy == "auto":
             git(stage.root, "commit", "-q", "--allow-empty", "-m", "the user goes on")
-        wanted = MergeRequest("feat(r1): implement\n", keep_commits=True)
-        done = await merging(stage, policy).merge(stage.state, "root", ROOT_ACT, wanted, fine)
+        wanted = MergeRequest("feat(r1): implement\n", keep_commits=True, policy=policy)
+        done = await merge_instance(stage.lanes, stage.state, "root", ROOT_ACT, wanted, Checks())
         assert isinstance(done, MergeResult)
         assert done.before == git(stage.root, "rev-parse", "main@{1}" if policy == "auto" else users)
         said = git(stage.root, "log", "--format=%s", f"{users}..{done.commit}").splitlines()
         assert said[0] == "feat(k0): implement"
         assert said[1] == "work of root:scaffold#1.1"
         assert ("the user goes on" in said) == (policy == "auto")
-        assert await merging(stage, policy).merge(stage.state, "root", ROOT_ACT, wanted, fine) == done
+        assert await merge_instance(stage.lanes, stage.state, "root", ROOT_ACT, wanted, Checks()) == done
 
     run(story())
 
@@ -392,7 +399,7 @@ def test_groups_that_are_not_named_stay_out(tmp_path: Path) -> None:
 RAN: dict[str, Json] = {"command": ["make"], "exit": 0, "duration": 1.5, "output": "built"}
 
 
-class Verifier:
+class Verifier(CommitVerifier):
     async def build(self, _: str) -> TrialResult:
         return TrialResult(ok=True, ran=RAN)
 
@@ -408,9 +415,9 @@ class Verifier:
 
 def test_the_last_verification_is_recorded_in_full() -> None:
     async def story() -> None:
-        witness, memory = RecordingVerifier(Verifier()), Memory()
+        witness, memory = Verifier(), Memory()
         for name in ("bad", "good"):
-            assert (await witness.verify(name) is None) == (name == "good")
+            assert (await witness.verify_merge(name) is None) == (name == "good")
         results = witness.results(memory, "c0ffee", "7ree")
         assert [(one.check, one.ok) for one in results] == [("build", True), ("contract", True), ("suite", True)]
         built, contract, _ = (memory.get(one.report_ref) for one in results)
@@ -425,8 +432,8 @@ def test_the_last_verification_is_recorded_in_full() -> None:
 
 def test_a_comparison_before_and_after_is_kept_too() -> None:
     async def story() -> None:
-        witness = RecordingVerifier(Verifier())
-        assert (await witness.same_colour("a", "b")).ok
+        witness = Verifier()
+        assert (await witness.verify_rebase("a", "b")).ok
         assert [one.check for one in witness.results(Memory(), "c", "t")] == ["same_colour"]
 
     run(story())

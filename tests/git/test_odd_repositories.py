@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.git.place import Stage, git, repository, run, write
+from tests.git.test_merge import Asking
 from tests.refusals import refused
 from treadle.config.project import Project
-from treadle.git.merge import MergeRequest, MergeResult, Merging, rebase_instance
+from treadle.git.merge import MergeRequest, MergeResult, merge_instance, rebase_instance
 from treadle.git.repository import open_repository
 from treadle.git.slots import Checkouts
 
@@ -157,7 +158,6 @@ async def _whole_run(root: Path) -> str:
     """Two children: one is merged, the other one rebased onto it and merged; the result of the run."""
     stage = await Stage(root).start()
     checkouts = Checkouts(stage.repository, stage.project.worktrees)
-    merging = Merging(stage.lanes)
     for child in ("root/a", "root/b"):
         stage.add(child)
     mixed = "a\r\nb $Id$\n"
@@ -169,10 +169,12 @@ async def _whole_run(root: Path) -> str:
             assert (path / "crlf.txt").read_bytes() == mixed.encode()
             assert (path / "d ü/-x\n'\".txt").read_text() == "odd\n"
 
-    await merging.merge(stage.state, "root/a", "root/a:merge#1.1", MergeRequest("a\n"), verify)
+    await merge_instance(stage.lanes, stage.state, "root/a", "root/a:merge#1.1", MergeRequest("a\n"), Asking(verify))
     assert (await rebase_instance(stage.integration, stage.state, "root/b")).is_clean
-    await merging.merge(stage.state, "root/b", "root/b:merge#1.1", MergeRequest("b\n"), verify)
-    done = await merging.merge(stage.state, "root", "root:merge#1.1", MergeRequest("all\n"), verify)
+    await merge_instance(stage.lanes, stage.state, "root/b", "root/b:merge#1.1", MergeRequest("b\n"), Asking(verify))
+    done = await merge_instance(
+        stage.lanes, stage.state, "root", "root:merge#1.1", MergeRequest("all\n"), Asking(verify)
+    )
     assert isinstance(done, MergeResult)
     await stage.lanes.close(stage.state.run)
     assert await stage.repository.show(done.commit, "crlf.txt") == mixed.encode()

@@ -5,16 +5,12 @@ from pathlib import Path
 import pytest
 
 from tests.git.place import RUN, Stage, git, repository, run, write
-from tests.git.test_merge import Checks
+from tests.git.test_merge import Checks, merge
 from treadle.git.lanes import LaneRules
-from treadle.git.merge import MergeRefusal, MergeRequest, Merging, RecordingVerifier, rebase_instance
+from treadle.git.merge import MergeRefusal, rebase_instance
 
 CHILD = "root/k0"
 GRANDCHILD = "root/k0/g"
-
-
-async def fine(_: str) -> MergeRefusal | None:
-    return None
 
 
 async def scene(tmp_path: Path, files: dict[str, str], sibling: dict[str, str]) -> Stage:
@@ -26,7 +22,7 @@ async def scene(tmp_path: Path, files: dict[str, str], sibling: dict[str, str]) 
     await stage.work(files, inst=CHILD)
     await stage.head(CHILD)
     await stage.work(sibling, inst="root/k1")
-    await Merging(stage.lanes).merge(stage.state, "root/k1", "root/k1:merge#1.1", MergeRequest("feat(k1)\n"), fine)
+    await merge(stage, inst="root/k1", act="root/k1:merge#1.1")
     return stage
 
 
@@ -37,7 +33,7 @@ def test_a_clean_rebase_replays_each_commit(tmp_path: Path) -> None:
         done = await rebase_instance(stage.integration, stage.state, CHILD)
         assert done.is_clean
         assert done.base == parent
-        head = await stage.integration.head(stage.state, CHILD)
+        head = await stage.integration.integrate(stage.state, CHILD)
         assert (head.base, head.drift) == (parent, "")
         assert git(stage.root, "rev-list", "--count", f"{parent}..{head.commit}") == "2"
         assert stage.cat(head.commit, "src/k1.py") == "k"
@@ -86,7 +82,7 @@ def test_a_conflict_is_prepared_for_an_agent_and_resolved_by_its_work(tmp_path: 
         assert git(stage.root, "rev-parse", f"{recorded.commit}^") == parent
         await stage.passed(job, recorded.commit, "RebaseAdapted")
         stage.ended(job, "RebaseAdapted")
-        head = await stage.integration.head(stage.state, CHILD)
+        head = await stage.integration.integrate(stage.state, CHILD)
         assert (head.commit, head.base, head.drift) == (recorded.commit, parent, "")
         assert (await rebase_instance(stage.integration, stage.state, CHILD)).is_clean
 
@@ -105,16 +101,14 @@ def test_merges_of_a_child_during_its_parents_adaptation_are_kept(
         lane = await stage.lanes.open(stage.state, job)
         stage.add(GRANDCHILD)
         await stage.work({path: f"{text}\n" for path, text in merged.items()}, inst=GRANDCHILD)
-        await Merging(stage.lanes).merge(
-            stage.state, GRANDCHILD, f"{GRANDCHILD}:merge#1.1", MergeRequest("feat(g)\n"), fine
-        )
+        await merge(stage, inst=GRANDCHILD, act=f"{GRANDCHILD}:merge#1.1")
         write(lane.path, {"README.md": "sibling and child\n"})
         recorded = await stage.lanes.record(RUN, job.id, at=0)
         await stage.passed(job, recorded.commit, "RebaseAdapted")
         stage.ended(job, "RebaseAdapted")
-        head = await stage.integration.head(stage.state, CHILD)
+        head = await stage.integration.integrate(stage.state, CHILD)
         assert head.base == parent
-        assert await stage.integration.head(stage.state, CHILD) == head
+        assert await stage.integration.integrate(stage.state, CHILD) == head
         assert ((await stage.integration.drift(head)).files if head.drift else ()) == files
         for path, text in merged.items():
             assert text in stage.cat(head.start, path)
@@ -128,7 +122,7 @@ def test_an_unresolved_conflict_is_not_merged(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await scene(tmp_path, {"README.md": "child\n"}, {"README.md": "sibling\n"})
         await rebase_instance(stage.integration, stage.state, CHILD)
-        refused = await Merging(stage.lanes).merge(stage.state, CHILD, f"{CHILD}:merge#1.1", MergeRequest("m\n"), fine)
+        refused = await merge(stage)
         assert isinstance(refused, MergeRefusal)
         assert (refused.details, refused.files) == ("not resolved yet: README.md", ("README.md",))
 
@@ -139,7 +133,7 @@ def test_tests_that_changed_their_verdict_are_a_drift(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await scene(tmp_path, {"src/more.py": "m\n"}, {"src/k1.py": "k\n"})
         old = await stage.head(CHILD)
-        done = await rebase_instance(stage.integration, stage.state, CHILD, RecordingVerifier(Checks("same_colour")))
+        done = await rebase_instance(stage.integration, stage.state, CHILD, Checks("same_colour"))
         assert (done.is_clean, done.changed_tests, done.files) == (False, ("t::one",), ())
         assert await rebase_instance(stage.integration, stage.state, CHILD) == done
         assert await stage.head(CHILD) == old
@@ -171,7 +165,7 @@ def test_work_recorded_before_a_child_merged_is_folded_on_top(tmp_path: Path) ->
         await stage.work({"src/k0.py": "k = 0\n"}, inst=CHILD)
         job = stage.job(step="tests")
         lane = await stage.lanes.open(stage.state, job)
-        await Merging(stage.lanes).merge(stage.state, CHILD, f"{CHILD}:merge#1.1", MergeRequest("feat(k0)\n"), fine)
+        await merge(stage)
         merged = await stage.head()
         write(lane.path, {"tests/test_root.py": "assert 1\n"})
         recorded = await stage.lanes.record(RUN, job.id, at=0)
@@ -194,8 +188,8 @@ def test_parallel_work_in_one_file_goes_to_the_next_agent(tmp_path: Path) -> Non
         await stage.work({"README.md": "child\n"}, inst=CHILD)
         job = stage.job(step="tests")
         lane = await stage.lanes.open(stage.state, job)
-        await Merging(stage.lanes).merge(stage.state, CHILD, f"{CHILD}:merge#1.1", MergeRequest("feat(k0)\n"), fine)
-        base = (await stage.integration.head(stage.state, "root")).base
+        await merge(stage)
+        base = (await stage.integration.integrate(stage.state, "root")).base
         write(lane.path, {"README.md": "parent\n"})
         recorded = await stage.lanes.record(RUN, job.id, at=0)
         await stage.passed(job, recorded.commit)
@@ -207,7 +201,7 @@ def test_parallel_work_in_one_file_goes_to_the_next_agent(tmp_path: Path) -> Non
         solved = await stage.lanes.record(RUN, next_.id, at=0)
         await stage.passed(next_, solved.commit)
         stage.ended(next_, "Done")
-        head = await stage.integration.head(stage.state, "root")
+        head = await stage.integration.integrate(stage.state, "root")
         assert (head.commit, head.base, head.drift) == (solved.commit, base, "")
 
     run(story())

@@ -64,6 +64,32 @@ def test_a_check_with_both_results_has_not_passed() -> None:
     assert run.inst().last == {"work": "!gate"}
 
 
+TWO_OF_ONE_NAME = protocol(
+    graph(
+        {
+            "work": agent({"Ready": to("review")}, gates="post_check:duty post_check:advice?"),
+            "review": agent({"Good": to("@end:Done")}),
+        }
+    )
+)
+
+
+@pytest.mark.parametrize(("fails", "where"), [("advice", "review"), ("duty", "@Failed")])
+def test_checks_of_one_name_decide_by_their_argument(fails: str, where: str) -> None:
+    run = Scenario(TWO_OF_ONE_NAME).claims("Ready")
+    [job] = run.issued(RunChecks)
+    results = tuple(CheckResult("post_check", one.arg != fails, arg=one.arg) for one in job.checks)
+    run.happens(Checked(id="c", ts=0, act=run.activity(), results=results))
+    assert run.where() == where
+
+
+def test_a_failure_without_an_argument_refuses_as_in_older_logs() -> None:
+    run = Scenario(TWO_OF_ONE_NAME).claims("Ready")
+    results = (CheckResult("post_check", True), CheckResult("post_check", False))
+    run.happens(Checked(id="c", ts=0, act=run.activity(), results=results))
+    assert run.inst().last == {"work": "!gate"}
+
+
 def test_computed_fields_are_added_by_the_checks() -> None:
     run = Scenario(WORK_AND_REVIEW).claims("Ready", count=1)
     results = tuple(CheckResult(name, True) for name in ("scope", "green"))

@@ -18,7 +18,8 @@ from treadle.kernel.events import Event, Exited, Failed, SessionStarted, Unavail
 from treadle.ports import Abilities, Ended, Progress, Watch, Work
 from treadle.protocol.model import Exit, Thread
 from treadle.results import channels
-from treadle.runtime.agent import DEGRADED, REMINDER, Silence, redact_files
+from treadle.runtime.agent import DEGRADED, REMINDER, Silence
+from treadle.runtime.redaction import redact_files
 from treadle.runtime.world import BudgetAllowance, Budgets, RunWorld
 from treadle.store.records import Run
 from treadle.testing.runner_contract import make_work, until

@@ -35,7 +35,7 @@ class Advising:
 
     async def verify(self, job: RunChecks, case: Case) -> Verdict:
         ref = case.payloads.put({"report": "- a.md: was rewritten\n- b.md: was rewritten"})
-        results = (CheckResult(one.name, ok=not self._finds(one), report_ref=ref) for one in job.checks)
+        results = (CheckResult(one.name, ok=not self._finds(one), report_ref=ref, arg=one.arg) for one in job.checks)
         return Verdict(results=tuple(results))
 
     def _finds(self, check: CheckRef) -> bool:
@@ -93,3 +93,9 @@ def test_one_failure_of_a_check_with_two_arguments_refuses_the_work(tmp_path: Pa
     advisory = CheckRef(name="diff_only", advisory=True)
     outcome, notes = played(tmp_path, Advising("schema:delta", "diff_only"), *gates, advisory)
     assert (outcome != "Done", notes) == (True, ())
+
+
+def test_advice_beside_a_check_of_the_same_name_refuses_nothing(tmp_path: Path) -> None:
+    gates = (CheckRef(name="post_check", arg="duty"), CheckRef(name="post_check", arg="advice", advisory=True))
+    outcome, notes = played(tmp_path, Advising("post_check:advice"), *gates)
+    assert (outcome, len(notes)) == ("Done", 1)

@@ -11,13 +11,14 @@ from tests.runtime.stage import Stage
 from treadle.agents.command import CommandRunner
 from treadle.kernel.state import Instance, Slot
 from treadle.memory.dialogue import Dialogue, Seat, sessions_in
+from treadle.memory.seating import Seating
 from treadle.memory.store import Memory
 from treadle.ports import Abilities
 from treadle.prompts.variables import dialogue, dialogue_kind, has_dialogue
 from treadle.protocol.load import load
 from treadle.protocol.model import Exit, Field, Protocol, Role
 from treadle.runtime.desk import Desk
-from treadle.runtime.dispatch import Dispatch, Seating
+from treadle.runtime.dispatch import Dispatch
 from treadle.runtime.world import RunWorld
 from treadle.store.records import Run
 

@@ -31,7 +31,8 @@ from treadle.protocol.digest import digest
 from treadle.store.batch import LogBatch, make_entry, outbox_key
 from treadle.store.connection import connect, explain_failure
 from treadle.store.records import Lease, Stray
-from treadle.store.sqlite import Job, Store, Writer
+from treadle.store.sqlite import Store
+from treadle.store.writer import Job, Writer
 
 WORK = "root:work#1.1"
 

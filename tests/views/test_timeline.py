@@ -3,6 +3,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from tests.kernel.protocols import agent, graph, protocol, to
 from tests.recorded import record
 from tests.views.logs import NOW, START, read, written
 from tests.views.trial import approved
@@ -87,6 +88,19 @@ def test_a_stronger_model_is_shown_by_its_tier() -> None:
     assert describe_move(made, unreadable).text.endswith(
         " → root:implementer#2.1 starts as implementer:Challenge on tier strong"
     )
+
+
+def test_advice_beside_a_check_of_the_same_name_is_noted_and_a_refusal_is_not() -> None:
+    steps = {"work": agent({"Ready": to("@end:Done")}, gates="post_check:duty post_check:advice?")}
+    told = []
+    for bad in ("duty", "advice"):
+        run = Scenario(protocol(graph(steps))).claims("Ready")
+        before, act = run.state, run.activity()
+        results = tuple(CheckResult("post_check", one != bad, arg=one) for one in ("duty", "advice"))
+        run.happens(Checked(id="c", ts=NOW, act=act, results=results))
+        made = Move(run.log[-1], run.protocol, before, run.state, run.commands)
+        told.append(describe_move(made, unreadable).text.partition(" → ")[0])
+    assert told == [f"{WORK} is checked: post_check failed", f"{WORK} is checked: all is well; noted: post_check"]
 
 
 def test_a_line_has_number_and_time() -> None:

@@ -39,7 +39,8 @@ from treadle import __version__
 from treadle.agents import gemini, opencode
 from treadle.agents.acp_client import AcpJob, Complaints, call_refusal, print_event, write_refusal
 from treadle.agents.event_stream import each, event_of, one_line, part, text, whole
-from treadle.agents.files import MAX_FINAL, LaneFiles
+from treadle.agents.files import MAX_FINAL
+from treadle.agents.lane_files import LaneFiles
 from treadle.errors import PortError
 from treadle.results.tools import EMIT, SERVER, mcp_config
 

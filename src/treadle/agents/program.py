@@ -172,16 +172,14 @@ def read_outcome(work: Work, longest: int = MAX_FINAL) -> Ended | None:
     if code is not None:
         detail = last_words(f"it was ended by {_signal_name(-code)}", kept.stderr, kept.stdout)
         return Ended(how="lost", final=final, code=code, detail=detail)
-    match how:
-        case _ if how == STOPPED:
-            return Ended(how="lost", final=final, detail="it was ended on request")
-        case _ if how == UNHEARD:
-            why = f"its last output could not be kept: {detail.lower()}"
-            return Ended(how="lost", final=final, detail=f"{why}; make room on the disk of {kept.root}")
-        case "error":
-            return Ended(how="failed", final=final, detail=f"{detail}; check the agent's command")
-        case _:
-            return None
+    if how == STOPPED:
+        return Ended(how="lost", final=final, detail="it was ended on request")
+    if how == UNHEARD:
+        why = f"its last output could not be kept: {detail.lower()}"
+        return Ended(how="lost", final=final, detail=f"{why}; make room on the disk of {kept.root}")
+    if how == "error":
+        return Ended(how="failed", final=final, detail=f"{detail}; check the agent's command")
+    return None
 
 
 def last_words(what: str, *logs: Path) -> str:
@@ -259,11 +257,25 @@ async def _end_container(kept: KeeperFiles) -> None:
 
 def reap(keeper: Process) -> int | None:
     """Reap a keeper that this process started; other keepers are reaped by their own parents."""
-    if keeper.start:
-        with suppress(ChildProcessError):
-            found, status = os.waitpid(keeper.pid, os.WNOHANG)
-            return status if found else None
+    return _reap_child(keeper.pid) if keeper.start != _NEVER else None
+
+
+def _reap_child(pid: int) -> int | None:
+    """Return the status of an ended child; None if it has not ended, or is no child of this process."""
+    with suppress(ChildProcessError):
+        found, status = os.waitpid(pid, os.WNOHANG)
+        return status if found else None
     return None
+
+
+_NEVER: Final = 0
+"""The start of a keeper that ended before its start could be read. No living process has it, so the keeper does not
+count as running; and it is not reaped again.
+"""
+
+
+def _ended_keeper(pid: int) -> Process:
+    return Process(pid, parent=0, start=_NEVER)
 
 
 async def _wait_until_gone(processes: Sequence[Process], seconds: float) -> bool:
@@ -501,17 +513,17 @@ def _spawn_keeper(
 
 async def _await_keeper(kept: KeeperFiles, pid: int) -> Process:
     """Wait until the session's keeper has written its identity: the new one, or one that won the race."""
-    started = find_process(pid) or Process(pid, 0, 0)
+    started = find_process(pid) or _ended_keeper(pid)
     until = asyncio.get_running_loop().time() + _START_UP
     status: int | None = None
     while asyncio.get_running_loop().time() < until:
         if keeper := kept.keeper():
             return keeper
         if not is_running(started):
-            status = status if status is not None else reap(Process(pid, 0, 1))
+            status = status if status is not None else _reap_child(pid)
             if not kept.is_locked():
                 if kept.ended()[0] or kept.was_kept_by(pid):  # it ended, or its program killed it, before this look
-                    return Process(pid, 0, 0)
+                    return _ended_keeper(pid)
                 break
         await asyncio.sleep(_QUICK)
     known = {TAKEN: "another one holds this activity", FULL: f"the disk of {kept.root} is full; make room"}

@@ -2,7 +2,6 @@
 
 import os
 import re
-from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol
 from urllib.parse import quote
@@ -10,7 +9,8 @@ from urllib.parse import quote
 import msgspec
 
 from treadle.agents.contract import ActivityKey, PlayedRunner, activity_of, put_answer, start_playing
-from treadle.agents.files import LaneFiles, open_regular
+from treadle.agents.files import open_regular
+from treadle.agents.lane_files import LaneFiles
 from treadle.errors import PortError
 from treadle.git.files import temporary_folder
 from treadle.git.process import run_git
@@ -121,23 +121,26 @@ async def _restore(lane: Path, recorded: RecordedActivity) -> str:
     commit, base = recorded.commit, recorded.base or f"{recorded.commit}^"
     with temporary_folder("index") as folder:
         env = {"GIT_INDEX_FILE": f"{folder}/index", "GIT_ALTERNATE_OBJECT_DIRECTORIES": recorded.objects}
-        git = partial(run_git, cwd=lane, env=env)
+
+        async def git(arguments: list[str], stdin: bytes = b"") -> str:
+            answer = await run_git(arguments, cwd=lane, env=env, stdin=stdin)
+            if answer.code:
+                raise PortError(answer.stderr[:1000], code="recording.damaged")
+            return os.fsdecode(answer.out)
+
         try:
-            if (await git(["cat-file", "-e", f"{commit}^{{commit}}"])).code:
+            if (await run_git(["cat-file", "-e", f"{commit}^{{commit}}"], cwd=lane, env=env)).code:
                 return (
                     f"the recorded commit {commit} is not in this repository; fetch it, or replay where it was recorded"
                 )
-            answer = await git(["diff-tree", "-r", "-z", "--no-renames", "--name-status", base, commit])
-            words = os.fsdecode(answer.out).split("\0")
+            words = (await git(["diff-tree", "-r", "-z", "--no-renames", "--name-status", base, commit])).split("\0")
             changes = list(zip(words[::2], words[1::2], strict=False))
             for kind, path in changes:
                 if kind == "D":
                     LaneFiles(lane).delete(path)
-            if not answer.code:
-                answer = await git(["read-tree", commit])
-            if not answer.code:
-                written = b"".join(os.fsencode(path) + b"\0" for kind, path in changes if kind != "D")
-                answer = await git(["checkout-index", "-f", "-z", "--stdin"], stdin=written)
+            await git(["read-tree", commit])
+            written = b"".join(os.fsencode(path) + b"\0" for kind, path in changes if kind != "D")
+            await git(["checkout-index", "-f", "-z", "--stdin"], stdin=written)
         except (OSError, PortError) as error:
             return f"the files of commit {commit} cannot be put into {lane}: {error}"
-    return f"the files of commit {commit} cannot be put into {lane}: {answer.stderr[:1000]}" if answer.code else ""
+    return ""

@@ -23,7 +23,8 @@ from treadle.agents.contract import (
     put_answer,
     start_playing,
 )
-from treadle.agents.files import MAX_FINAL, MAX_LINE, LaneFiles
+from treadle.agents.files import MAX_FINAL, MAX_LINE
+from treadle.agents.lane_files import LaneFiles
 from treadle.agents.processes import missing_support
 from treadle.agents.program import KeeperFiles, Patience, ProgramPlace, end_all, start_program
 from treadle.agents.script import CRITERIA, AgentScript, Channel, ScriptTurn, fill, fill_text

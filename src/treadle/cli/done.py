@@ -14,14 +14,13 @@ from treadle.cli.run_reader import read_run
 from treadle.cli.show import explain_refusal, read_story
 from treadle.config.project import Project, current_folder, open_project, owner_of
 from treadle.engines.client import Client, login_name
-from treadle.engines.run_settings import opened_store
 from treadle.errors import TreadleError
 from treadle.ports import Work
 from treadle.protocol.model import exit_name
 from treadle.results.assignment import Assignment
 from treadle.results.exits import read_exits
 from treadle.results.intake import Faulty
-from treadle.store.sqlite import Store
+from treadle.store.sqlite import Store, opened_store
 from treadle.views.words import exit_words
 
 

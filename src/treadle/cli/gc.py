@@ -16,10 +16,10 @@ from treadle.cli.output import print_json
 from treadle.config.agents import parse_agent
 from treadle.config.project import open_project
 from treadle.engines.gc import RemovedRuns, TidyReport, clean_runs, refuse_links, tidy
-from treadle.engines.run_settings import opened_store, settings_of
+from treadle.engines.run_settings import settings_of
 from treadle.errors import PortError, TreadleError
 from treadle.store.records import Run
-from treadle.store.sqlite import Store
+from treadle.store.sqlite import Store, opened_store
 from treadle.views.words import count_words
 
 

@@ -149,6 +149,8 @@ def unwritable(why: str | None) -> int:
 
 def hush(stream: TextIO | None = None) -> None:
     """Redirect a broken stream to `/dev/null`: the interpreter flushes it at exit and would print an error."""
+    # The descriptor of `/dev/null` stays open: the process is about to end. If the stream's own descriptor was closed,
+    # the new one may have its number, and closing it would break the stream again.
     os.dup2(os.open(os.devnull, os.O_WRONLY), (stream or sys.stdout).fileno())
 
 

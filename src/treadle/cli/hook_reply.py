@@ -16,7 +16,7 @@ from treadle.cli.show import explain_failure, read_story
 from treadle.config.project import Project
 from treadle.engines.client import login_name
 from treadle.engines.containers import container_of
-from treadle.engines.run_settings import opened_store, settings_of
+from treadle.engines.run_settings import settings_of
 from treadle.engines.service import take_up
 from treadle.engines.status import read_status
 from treadle.engines.waits import is_handed_out, works_in_hand
@@ -39,7 +39,7 @@ from treadle.results.executor_result import FILE as RESULT
 from treadle.results.exits import StepExits, exit_object, read_exits
 from treadle.results.intake import Faulty, read_file, replace_file
 from treadle.store.history import History
-from treadle.store.sqlite import Store
+from treadle.store.sqlite import Store, opened_store
 from treadle.toolchains.results import CommandResult
 from treadle.toolchains.toolchain import toolchain_of
 from treadle.views.run_status import rest_lines

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from treadle.cli.guard import UNWELL
 from treadle.cli.options import JsonOption
 from treadle.cli.output import STDOUT, print_json, print_table, print_text, write_new
 from treadle.config.project import make_local, open_project
@@ -117,7 +118,7 @@ def check(run: _RUN = None, as_json: JsonOption = False) -> None:
         if not findings:
             print_text(f"{found.run.id}: nothing is wrong")
     if any(finding.level == "error" for finding in findings):
-        raise typer.Exit(1)
+        raise typer.Exit(UNWELL)
 
 
 @contextmanager

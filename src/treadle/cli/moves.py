@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 
 import typer
 
-from treadle.cli.deliver import offer_delivery
+from treadle.cli.delivery import deliver_result
 from treadle.cli.guard import FAILED, INTERRUPTED, blame, complain
 from treadle.cli.output import is_terminal, print_json
 from treadle.cli.progress_board import CheckLines, ProgressBoard, ProgressLines, ProgressPicture
@@ -21,7 +21,7 @@ from treadle.cli.run_status import code_of, join_lines
 from treadle.config.project import Project, open_project
 from treadle.engines.client import Client
 from treadle.engines.driver import Driver
-from treadle.engines.run_settings import opened_store, settings_of
+from treadle.engines.run_settings import settings_of
 from treadle.engines.service import Still, TakeUpResult, take_up
 from treadle.engines.status import read_status
 from treadle.engines.surroundings import ProjectSurroundings
@@ -30,8 +30,9 @@ from treadle.errors import PortError, TreadleError
 from treadle.kernel.advance import is_out
 from treadle.mcp.http import HttpTools
 from treadle.store.leases import driver_of
-from treadle.store.sqlite import Store
-from treadle.views.run_status import rest_document, rest_lines
+from treadle.store.sqlite import Store, opened_store
+from treadle.views.outcomes import is_good
+from treadle.views.run_status import RunStatus, rest_document, rest_lines
 
 # Ctrl-C: the first one ends the work in order, the second one at once.
 
@@ -140,13 +141,28 @@ def continue_runs(
         else:
             typer.echo(join_lines(line for it in stands for line in rest_lines(it)))
             for it in stands:
-                offer_delivery(project, store, it)
+                _offer_delivery(project, store, it)
         return FAILED if not all(driven) else max(map(code_of, stands), default=0)
     except BrokenPipeError:
         for run in runs:
             if prints_status and not store.run(run).outcome:
                 complain(f"the output is closed, so the run stops; {_resume_hint(run)}")
         raise
+
+
+def _offer_delivery(project: Project, store: Store, stands: RunStatus) -> None:
+    """Ask whether to deliver a good, undelivered result, if `git.merge` is `ask` and a person sits at the terminal."""
+    result = stands.result
+    if result is None or not result.awaits_answer or not is_good(stands.outcome):
+        return
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return
+    if not typer.confirm(f"Move {result.into} forward to the result of {stands.run}?", default=False):
+        return
+    try:
+        typer.echo(deliver_result(project, store, stands.run))
+    except TreadleError as error:  # the run itself has ended well
+        complain(blame(error))
 
 
 def _resume_hint(run: str) -> str:

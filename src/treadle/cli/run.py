@@ -57,8 +57,8 @@ def run(
     from treadle.cli.moves import continue_runs
     from treadle.cli.run_request import RunRequest, describe_uncommitted, prepare_run, run_baseline
     from treadle.config.project import open_project
-    from treadle.engines.run_settings import opened_store
     from treadle.engines.start import start_run
+    from treadle.store.sqlite import opened_store
 
     project = open_project()
     order = RunRequest(

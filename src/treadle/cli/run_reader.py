@@ -8,12 +8,11 @@ from typing import Final
 
 from treadle.config.project import Project, open_project
 from treadle.engines.result import result_of
-from treadle.engines.run_settings import opened_store
 from treadle.engines.status import RunFollower, follow_run
 from treadle.errors import TreadleError
 from treadle.protocol.findings import suggest
 from treadle.store.records import Run, default_run
-from treadle.store.sqlite import Store
+from treadle.store.sqlite import Store, opened_store
 from treadle.views.outcomes import is_good
 
 # Resolve a word to a name: the whole name, or a part that only one name contains.

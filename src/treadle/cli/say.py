@@ -14,10 +14,10 @@ from treadle.cli.progress_board import ProgressBoard, ProgressLines
 from treadle.cli.run_status import code_of
 from treadle.config.project import MARKS, project_around
 from treadle.config.projects import Projects
-from treadle.engines.run_settings import opened_store
 from treadle.engines.status import read_status
 from treadle.errors import TreadleError
 from treadle.store.leases import driver_of
+from treadle.store.sqlite import opened_store
 from treadle.talk.speaker import (
     Blocked,
     Dispatched,

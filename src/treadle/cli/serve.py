@@ -24,13 +24,13 @@ from treadle.cli.moves import run_interruptibly
 from treadle.cli.output import harmless, write_again
 from treadle.cli.progress_board import ProgressLines
 from treadle.config.project import Project, make_local, open_project
-from treadle.engines.run_settings import opened_store
 from treadle.engines.service import Service, service_lock
 from treadle.errors import TreadleError, writing
 from treadle.mcp import http
 from treadle.mcp.http import HttpTools, MemoryAddress, bind_socket
 from treadle.memory.store import FILE
 from treadle.results.intake import read_file, replace_file
+from treadle.store.sqlite import opened_store
 
 
 def serve(

@@ -188,7 +188,7 @@ def resume(
     """
     from treadle.cli.moves import continue_runs, prepare_resume, resume_elsewhere
     from treadle.config.project import open_project
-    from treadle.engines.run_settings import opened_store
+    from treadle.store.sqlite import opened_store
 
     project = open_project()
     with opened_store(project) as store:

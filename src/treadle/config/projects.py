@@ -51,11 +51,7 @@ class Projects:
         """The project of a name; an error if there is none, or its folder is gone."""
         known = self.all()
         if name not in known:
-            hint = suggest(name, known) or (f"there are {', '.join(known)}" if known else "there are none yet")
-            raise TreadleError(
-                f"there is no project '{name[:60]}'; {hint}; `treadle projects add` registers one",
-                code="project.unknown",
-            )
+            raise _unknown_project(name, known)
         if not any((known[name] / mark).exists() for mark in MARKS):
             raise TreadleError(
                 f"{known[name]}, the folder of {name}, is not a project any more; `treadle projects remove {name}`",
@@ -90,13 +86,13 @@ class Projects:
         with self._held():
             known = self.all()
             if name not in known:
-                self.project(name)
+                raise _unknown_project(name, known)
             self._write({own: folder for own, folder in known.items() if own != name})
             return known[name]
 
     @contextmanager
     def _held(self) -> Iterator[None]:
-        """One at a time reads and writes."""
+        """Hold the lock of the file: only one process at a time reads it and writes it again."""
         with writing(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             lock = os.open(self.path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -112,6 +108,13 @@ class Projects:
         with writing(self.path):
             draft.write_text("".join(lines), encoding="utf-8")
             draft.replace(self.path)
+
+
+def _unknown_project(name: str, known: Mapping[str, Path]) -> TreadleError:
+    hint = suggest(name, known) or (f"there are {', '.join(known)}" if known else "there are none yet")
+    return TreadleError(
+        f"there is no project '{name[:60]}'; {hint}; `treadle projects add` registers one", code="project.unknown"
+    )
 
 
 def _key(name: str) -> str:

@@ -103,7 +103,7 @@ class Driver:
             timers = Timers(world.clock, inbox, agents.overdue)
             if changed and desk.state.seq and not inbox:
                 changed(desk)  # the live view shows the run before its first change
-            tasks = Tasks(Perform(desk, agents, world), inbox, timers, self._repeated(run))
+            tasks = Tasks(desk, Perform(desk, agents, world), inbox, timers, self._repeated(run))
             state = await run_loop(desk, inbox, tasks, rests)
             await desk.store_strays()
         if state.outcome:

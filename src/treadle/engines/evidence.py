@@ -1,26 +1,21 @@
 """Reads the evidence and the memory bank of a run from the store and the repository.
 
-The same evidence decides about merges of an instance: `VerifiedMerges` stands before `GitEffects`.
+The same evidence decides about merges of an instance: `GitEffects` asks `merge_gaps` before it merges.
 """
 
 import time
 from contextlib import suppress
-from typing import Final
 
 from treadle.config.project import Project
 from treadle.engines.result import result_of
 from treadle.engines.run_settings import agents_of, settings_of
 from treadle.errors import PortError
 from treadle.evidence.subject import ProofSoFar
-from treadle.git.effects import build_outcome
 from treadle.git.ref_names import RefNames
 from treadle.git.refs import Refs, refs_of_run
 from treadle.git.repository import open_repository
 from treadle.git.trees import Trees
-from treadle.kernel.commands import RunEffect
-from treadle.kernel.events import CheckResult
 from treadle.kernel.state import State
-from treadle.ports import Case, Effects, Outcome
 from treadle.protocol.artifacts import is_document, is_view, path_matcher
 from treadle.protocol.items import Json
 from treadle.protocol.model import Protocol
@@ -29,12 +24,9 @@ from treadle.store.records import Run
 from treadle.store.sqlite import Store
 from treadle.views.bank import Texts, accepted_documents, bank
 from treadle.views.chronicle import Chronicle
-from treadle.views.evidence import CriterionProof, Evidence
+from treadle.views.evidence import Evidence
 from treadle.views.evidence_verdict import EvidenceInputs, gather_evidence, proof_so_far, unverified_criteria
 from treadle.views.result import Result
-
-REASON: Final = "Unverified"
-_REJECTED: Final = "MergeRejected"
 
 
 async def stored_evidence(project: Project, store: Store, run: str) -> Evidence:
@@ -74,50 +66,17 @@ def logged_proof(log: GrowingLog, inst: str) -> ProofSoFar:
     return proof_so_far(log, log.store.payloads.get, inst)
 
 
-class VerifiedMerges(Effects):
-    """Merges an instance only if each of its criteria is verified, or a person let it pass.
+def merge_gaps(log: GrowingLog, inst: str) -> list[dict[str, Json]]:
+    """Return what is missing for the criteria of an instance that neither the evidence of the log nor a person accepts.
 
-    The verdict comes from the evidence view of the current log, so a merge and the page never disagree. A protocol
-    without the reason `Unverified` in `MergeRejected` is older than that reason: its runs merge as before, and are
-    stopped at delivery.
+    The evidence view of the current log answers, so a merge and the page never disagree.
     """
-
-    def __init__(self, effects: Effects, log: GrowingLog) -> None:
-        self._effects, self._log = effects, log
-
-    async def perform(self, job: RunEffect, case: Case) -> Outcome:
-        """Perform the effect, or refuse to merge unverified criteria."""
-        declared = case.protocol.exits.get(_REJECTED)
-        reason = declared.fields.get("reason") if declared else None
-        if job.effect == "merge" and reason is not None and REASON in reason.type.split(" | "):
-            self._log.catch_up()
-            if unverified := unverified_criteria(self._log, self._log.store.payloads.get, job.inst):
-                return _refuse_merge(job, case, unverified)
-        return await self._effects.perform(job, case)
-
-
-def _refuse_merge(job: RunEffect, case: Case, unverified: list[CriterionProof]) -> Outcome:
-    lines: list[str] = []
-    findings: list[Json] = []
-    for one in unverified:
-        for gap, code in zip(one.missing, one.codes, strict=True):
-            lines.append(f"- {one.spec}/{one.id}: {gap} [{code}]")
-            findings.append(
-                {"code": code, "what": gap, "criterion": one.id, "spec": one.spec, "instance": one.instance}
-            )
-    details = "\n".join(lines)
-    values: dict[str, Json] = {
-        "reason": REASON,
-        "details": details,
-        "failingTests": [],
-        "failing_tests": [],
-        "conflictFiles": [],
-    }
-    step = case.protocol.graphs[job.graph].steps[job.step]
-    record: Json = {"check": "verified", "ok": False, "report": details, "findings": findings}
-    result = CheckResult(check="verified", ok=False, report_ref=case.payloads.put(record))
-    outcome = build_outcome(case.protocol, step, _REJECTED, values)
-    return Outcome(exit=outcome.exit, fields=outcome.fields, results=(result,))
+    log.catch_up()
+    return [
+        {"code": code, "what": gap, "criterion": one.id, "spec": one.spec, "instance": one.instance}
+        for one in unverified_criteria(log, log.store.payloads.get, inst)
+        for gap, code in zip(one.missing, one.codes, strict=True)
+    ]
 
 
 # The memory bank of a run: documents made from its log, and documents written by its agents.

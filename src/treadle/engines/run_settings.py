@@ -1,19 +1,16 @@
-"""The settings of a run, pinned in its record at the start, and the project's store, opened for a command."""
+"""The settings of a run, pinned in its record at the start."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import Final, Literal
 
 import msgspec
 
 from treadle.config.agents import parse_agent
 from treadle.config.model import Config
-from treadle.config.project import Project, make_local
-from treadle.errors import PortError, TreadleError
+from treadle.errors import PortError
 from treadle.kernel.commands import RunAgent
 from treadle.protocol.model import Protocol
 from treadle.store.records import Run
-from treadle.store.sqlite import Store
 from treadle.views.status import Baseline
 
 FORMAT: Final = 1
@@ -68,24 +65,8 @@ def settings_of(run: Run) -> RunSettings:
 
 def agents_of(run: Run, protocol: Protocol | None) -> dict[str, str]:
     """Return role → agent of a run; empty before it has begun, and for unreadable settings."""
+    # Evidence and cost only name the agents: a run of another version must not make them fail.
     with suppress(PortError):
         settings = settings_of(run)
         return {role: settings.agent_of(role) for role in protocol.roles} if protocol else {}
     return {}
-
-
-# The store of a project, opened for a command.
-
-
-@contextmanager
-def opened_store(project: Project, *, create: bool = False) -> Iterator[Store]:
-    """Open the project's store; a missing one is created only for a first run."""
-    if create:
-        make_local(project)
-    elif not project.store.exists():
-        raise TreadleError(f"{project.root} has no runs yet; `treadle run SPEC` starts one", code="run.none")
-    store = Store(project.store, create=create)
-    try:
-        yield store
-    finally:
-        store.close()

@@ -6,15 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
-from treadle.agents.contract import ActivityKey
 from treadle.agents.files import AROUND
 from treadle.agents.program import Patience
 from treadle.agents.registry import AgentSetup, key_variables, logins, parse_runner
-from treadle.agents.replay import FolderRecording, RecordedActivity, Recording
 from treadle.config.kinds import parse_prices
 from treadle.config.model import ToolchainSettings
 from treadle.config.project import Project
@@ -26,10 +24,11 @@ from treadle.enclosures.selection import CONTAINER, open_box
 from treadle.engines.baseline import is_needed, take_baseline
 from treadle.engines.containers import container_of
 from treadle.engines.driver import Surroundings
-from treadle.engines.evidence import VerifiedMerges, evidence_of, logged_proof
+from treadle.engines.evidence import evidence_of, logged_proof, merge_gaps
 from treadle.engines.notifications import OnceNotifier, SettingsNotifier
+from treadle.engines.recording import recording_of
 from treadle.engines.result import move_older_branches, result_of
-from treadle.engines.run_settings import MANUAL, RunSettings, opened_store, settings_of
+from treadle.engines.run_settings import MANUAL, RunSettings, settings_of
 from treadle.engines.waits import rest_rule
 from treadle.errors import PortError
 from treadle.evidence.claim_verifier import ClaimVerifier
@@ -41,12 +40,10 @@ from treadle.git.effects import GitEffects
 from treadle.git.generated import read_generated
 from treadle.git.integration import Integration
 from treadle.git.lanes import LaneRules, ProjectRepository, open_git
-from treadle.git.ref_names import RefNames
-from treadle.git.refs import Refs, refs_of_run
-from treadle.git.repository import Repository, open_repository
 from treadle.kernel.commands import RunAgent, RunEffect
 from treadle.kernel.instances import ROOT
 from treadle.kernel.state import State
+from treadle.memory.seating import Seating
 from treadle.memory.store import FILE as MEMORY
 from treadle.ports import Case, Checks, Effects, Progress, Runner, Workspace
 from treadle.prompts.question import question
@@ -56,7 +53,7 @@ from treadle.protocol.checks.declarations import TOOLCHAIN
 from treadle.protocol.model import Protocol
 from treadle.results.tools import HERE, INSIDE
 from treadle.runtime.desk import Desk
-from treadle.runtime.dispatch import AgentTools, Dispatch, Seating
+from treadle.runtime.dispatch import AgentTools, Dispatch
 from treadle.runtime.loop import Rests
 from treadle.runtime.story_files import StoryFiles
 from treadle.runtime.view_files import BankFiles, GrowingLog, ViewFiles
@@ -72,7 +69,6 @@ from treadle.runtime.world import (
 from treadle.store.records import Run
 from treadle.store.sqlite import Store
 from treadle.toolchains.toolchain import toolchain_of
-from treadle.views.chronicle import ActivityRecord, Chronicle
 from treadle.views.evidence_text import commit_body
 from treadle.views.outcomes import is_good
 from treadle.views.result import result_lines
@@ -128,11 +124,12 @@ class ProjectPorts:
         policy = msgspec.convert(settings.config.git.merge, Policy)
         notifier = SettingsNotifier(settings.config.notifications)
         own_dump = dump if settings.config.toolchain.api_dump else None
-        git = GitEffects(opened.lanes, opened.checkouts, verifier_of, policy, notifier, own_dump, body_of)
+        gaps_of = partial(merge_gaps, log)
+        git = GitEffects(opened.lanes, opened.checkouts, verifier_of, gaps_of, policy, notifier, own_dump, body_of)
         return RepositoryPorts(
             workspace=opened.lanes,
             checks=ClaimVerifier(facts, tools, cache, scope, partial(logged_proof, log)),
-            effects=VerifiedMerges(git, log),
+            effects=git,
             integration=opened.integration,
             log=log,
             container=container,
@@ -179,98 +176,6 @@ class ProjectPorts:
         hidden = permissions(protocol, job, self._store.payloads).hidden
         alone = settings_of(self._store.run(state.run)).config.workspace.driver == CONTAINER
         return LaneRules(keep_work=step.keep_work, hidden=hidden, alone=alone)
-
-
-# A run of this project as a recording of its agents' answers and files, for `--agent replay:RUN`.
-
-
-def recording_of(project: Project, name: str) -> Recording:
-    """Return the recorded run, or folder of activities, with a name; raise a `TreadleError` if there is neither."""
-    folder = project.root / name
-    if folder.is_dir() and not _is_run(project, name):
-        return FolderRecording(folder)
-    with opened_store(project) as store:
-        return RunRecording(project, store.run(name).id)
-
-
-def _is_run(project: Project, name: str) -> bool:
-    if not project.store.is_file():
-        return False
-    with opened_store(project) as store:
-        return any(run.id == name for run in store.runs())
-
-
-class RunRecording:
-    """A recording of a run: activities from its log, read once, and their files from the run's refs."""
-
-    def __init__(self, project: Project, run: str) -> None:
-        self.name = run
-        self._project = project
-        self._known: Chronicle | None = None
-        self._repository: Repository | None = None
-        self._refs: dict[str, str] | None = None
-
-    async def find(self, activity: ActivityKey) -> RecordedActivity | None:
-        """Return the record of an activity; None if the run never reached it, or it did not end."""
-        with opened_store(self._project) as store:
-            chronicle = self._chronicle(store)
-            deed = _find_ended_activity(chronicle, activity)
-            if deed is None or chronicle.protocol is None:
-                return None
-            end = _recorded_end(store, chronicle.protocol, deed)
-        return RecordedActivity(**end, **await self._files(deed.command.id), usage=deed.usage)
-
-    def _chronicle(self, store: Store) -> Chronicle:
-        if self._known is None:
-            chronicle = Chronicle(store.protocol)
-            for body, _ in store.tail(self.name)[1]:
-                chronicle.take(body)
-            self._known = chronicle
-        return self._known
-
-    async def _files(self, act: str) -> dict[str, Any]:
-        """Return the commit of the activity's files: recorded when its claim was checked, or saved as leftovers."""
-        if self._repository is None:
-            self._repository = await open_repository(self._project)
-        names = RefNames(self.name)
-        wanted = [names.of_activity(act, what) for what in ("base", "recorded", "wip")]
-        if self._refs is None:
-            self._refs = await refs_of_run(self._repository, Refs(self._repository), names)
-        base, recorded, wip = (self._refs.get(ref, "") for ref in wanted)
-        commit = recorded or wip
-        changed = bool(commit) or not base  # without its base, changes are unknown
-        return {"base": base, "commit": commit, "changed": changed, "objects": str(self._repository.objects)}
-
-
-def _find_ended_activity(chronicle: Chronicle, activity: ActivityKey) -> ActivityRecord | None:
-    """Return the ended activity of a place; if a signal stopped it, the one that resumed its step."""
-    deed = chronicle.deeds.get(activity.id)
-    while deed is not None and deed.stopped == "preempted":
-        activity = msgspec.structs.replace(activity, visit=activity.visit + 1)
-        deed = chronicle.deeds.get(activity.id)
-    return deed if deed is not None and (deed.claim or deed.failures) else None
-
-
-def _recorded_end(store: Store, protocol: Protocol, deed: ActivityRecord) -> dict[str, Any]:
-    """Return the end of an activity: the agent's own claim, or its last failure."""
-    if deed.claim is not None:
-        envelope = deed.claim.envelope
-        value = store.payloads.get(envelope.payload_ref) if envelope.payload_ref else {}
-        fields = value if isinstance(value, dict) else {}
-        # Without the computed fields: the replay computes them again.
-        computed = [name for name, field in protocol.exits[envelope.type].fields.items() if field.by != "agent"]
-        own = {name: one for name, one in fields.items() if name not in computed}
-        return {"answer": {"type": envelope.type, **own}}
-    failed = deed.failures[-1]
-    value = store.payloads.get(failed.detail_ref) if failed.detail_ref else {}
-    detail = value if isinstance(value, dict) else {"report": value}
-    code = detail.get("code")
-    return {
-        "how": "done" if failed.why == "invalid" else "failed",
-        "detail": str(detail.get("report") or ""),
-        "final": str(detail.get("output") or ""),
-        "code": code if isinstance(code, int) else None,
-    }
 
 
 Hear = Callable[[str, str, Progress], None]
@@ -350,7 +255,7 @@ class ProjectSurroundings(Surroundings):
         After a good end it gets a result branch; if not, it is no result and stays below `refs/treadle/`.
         """
         integration = self._ports[state.run].integration
-        head = await integration.head(state, ROOT)
+        head = await integration.integrate(state, ROOT)
         if is_good(state.outcome) and settings_of(self._store.run(state.run)).config.git.merge != "never":
             await integration.offer(state.run, head.commit)
 

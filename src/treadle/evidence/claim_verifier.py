@@ -27,6 +27,7 @@ from treadle.evidence.suite import (
 )
 from treadle.git.checkpoint import Checkpoint
 from treadle.git.commit_message import papers_of, work_subject
+from treadle.kernel.activities import failed_checks
 from treadle.kernel.commands import RunChecks
 from treadle.kernel.events import CheckResult
 from treadle.ports import Case, CheckProgress, Checks, Progress, Verdict
@@ -49,13 +50,17 @@ class ClaimVerifier(Checks):
         """Return the verdict on a claim, or on a step of checks. A check that could not run has not passed."""
         subject = await self._subject(job, case)
         outcomes = await _run_all(subject)
-        fields = await _fields(subject, outcomes)
-        passed = _passed(job.checks, outcomes)
+        results = _results(subject, outcomes)
+        fields: dict[str, Json] = {}
+        if job.exit and not failed_checks(job.checks, results):
+            fields = await _fields(subject, outcomes)
+            results = _results(subject, outcomes)  # again: a field that cannot be computed fails its check
+        passed = not failed_checks(job.checks, results)
         if passed and job.exit and subject.has_lane:
             await self._note_pending(subject)
         return Verdict(
-            results=tuple(_result(subject, ref, outcomes[_key(ref)]) for ref in job.checks),
-            fields=fields if passed else {},
+            results=results,
+            fields=fields,
             report="" if passed else report(job.checks, outcomes),
             fingerprint=await _fingerprint(subject, outcomes, passed=passed),
             notes=await _notes(subject, outcomes),
@@ -86,7 +91,7 @@ class ClaimVerifier(Checks):
         """Note the recorded commit, with the documents that the exit returns, as pending.
 
         Without such documents, and without a check of `vocabulary.RECORDS` in the gate, the work is not part of the
-        exit. `Integration.head` integrates the commit after the kernel has accepted the claim.
+        exit. `Integration.integrate` integrates the commit after the kernel has accepted the claim.
         """
         protocol = s.case.protocol
         given = documents_of(protocol, s.job.exit, s.case.claim)
@@ -180,8 +185,6 @@ async def _notes(s: Subject, outcomes: dict[str, CheckOutcome]) -> tuple[str, ..
 
 async def _fields(s: Subject, outcomes: dict[str, CheckOutcome]) -> dict[str, Json]:
     """Compute the fields of the exit. If one cannot be computed, the check that provides it fails."""
-    if not s.job.exit or not _passed(s.job.checks, outcomes):
-        return {}
     try:
         return await derive_fields(s)
     except PortError as error:
@@ -193,17 +196,17 @@ async def _fields(s: Subject, outcomes: dict[str, CheckOutcome]) -> dict[str, Js
         return {}
 
 
-def _passed(refs: tuple[CheckRef, ...], outcomes: dict[str, CheckOutcome]) -> bool:
-    """Whether the kernel will accept the claim, so that its commit can be noted before it does."""
-    return all(ref.advisory or outcomes[_key(ref)].ok for ref in refs)
-
-
 def _key(ref: CheckRef) -> str:
     return f"{ref.name}:{ref.arg}" if ref.arg else ref.name
 
 
 def _display_name(ref: CheckRef) -> str:
     return vocabulary.check_name(ref.name, ref.arg)
+
+
+def _results(s: Subject, outcomes: dict[str, CheckOutcome]) -> tuple[CheckResult, ...]:
+    """Return the results of all checks, in the order of the gate."""
+    return tuple(_result(s, ref, outcomes[_key(ref)]) for ref in s.job.checks)
 
 
 def _result(s: Subject, ref: CheckRef, one: CheckOutcome) -> CheckResult:
@@ -223,7 +226,7 @@ def _result(s: Subject, ref: CheckRef, one: CheckOutcome) -> CheckResult:
     if one.skipped:
         evidence["skipped"] = True
     ref_ = s.case.payloads.put(evidence)
-    return CheckResult(check=ref.name, ok=one.ok, report_ref=ref_, skipped=one.skipped)
+    return CheckResult(check=ref.name, ok=one.ok, report_ref=ref_, skipped=one.skipped, arg=ref.arg)
 
 
 def report(refs: tuple[CheckRef, ...], outcomes: dict[str, CheckOutcome]) -> str:

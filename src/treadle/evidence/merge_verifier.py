@@ -52,6 +52,7 @@ class MergeVerifier(CommitVerifier):
     """Verifies the commits of one instance's merge or rebase."""
 
     def __init__(self, git: RepositoryFacts, tools: ProjectTools, cache: Cache, job: RunEffect, case: Case) -> None:
+        super().__init__()
         self._git, self._tools, self._case = git, tools, case
         self._inst = case.state.insts[job.inst]
         self._measure = ActivityMeasurements(git, tools, cache, case.state.run, job.id, papers_of(case))

@@ -24,8 +24,8 @@ from treadle.toolchains.toolchain import ProjectToolchain, build, environment_fi
 class RepositoryFacts:
     """Facts about commits, and checkouts of them. Methods that expect a tree accept a commit, too.
 
-    `blobs`, `with_files` and `amended` add objects to the repository. No method moves a ref, except that a question
-    about a head integrates the accepted work first (`Integration.head`).
+    `blobs`, `with_files` and `amended` add objects to the repository. No method moves a ref, except that the
+    head and the origin of an instance are those after `Integration.integrate`.
     """
 
     def __init__(self, lanes: Lanes, checkouts: Checkouts) -> None:
@@ -37,11 +37,11 @@ class RepositoryFacts:
 
     async def head(self, state: State, inst: str, current: str = "") -> str:
         """Return the commit with the accepted work of an instance; `current` is the activity that asks."""
-        return (await self.integration.head(state, inst, current)).commit
+        return (await self.integration.integrate(state, inst, current)).commit
 
     async def origin(self, state: State, inst: str) -> str:
         """Return the commit that an instance is based on; it moves when the instance is rebased."""
-        return (await self.integration.head(state, inst)).base
+        return (await self.integration.integrate(state, inst)).base
 
     async def start(self, run: str) -> str:
         """Return the commit that the run started from."""

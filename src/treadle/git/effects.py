@@ -6,7 +6,7 @@ ends by.
 
 import asyncio
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
@@ -27,14 +27,14 @@ from treadle.git.merge import (
     MergeRefusal,
     MergeRequest,
     MergeResult,
-    Merging,
-    RecordingVerifier,
     fold_children,
+    merge_instance,
     rebase_instance,
 )
 from treadle.git.slots import Checkouts
 from treadle.git.trees import LINK, SUBMODULE, TreeEntry, Trees
 from treadle.kernel.commands import RunEffect
+from treadle.kernel.events import CheckResult
 from treadle.kernel.state import State
 from treadle.ports import Case, Effects, Notifier, Outcome
 from treadle.protocol.artifacts import place_of
@@ -45,7 +45,13 @@ VerifierOf = Callable[[RunEffect, Case], CommitVerifier]
 """Returns the checks of the commits of one merge or rebase (`evidence.merge_verifier.MergeVerifier`)."""
 BodyOf = Callable[[RunEffect], str]
 """Returns the message body of a commit that goes to the user's branch."""
+UnverifiedOf = Callable[[str], list[dict[str, Json]]]
+"""Returns what is missing for the criteria of an instance, as findings with their `spec` and `criterion`; empty if each
+criterion is verified or accepted by a person.
+"""
 Values = dict[str, Json]
+_REJECTED: Final = "MergeRejected"
+_UNVERIFIED: Final = "Unverified"
 _DIFF: Final = 200_000
 _DATE: Final = "{date}"
 _SAME_DAY: Final = 100
@@ -60,15 +66,15 @@ class GitEffects(Effects):
         lanes: Lanes,
         checkouts: Checkouts,
         verifier_of: VerifierOf,
+        unverified_of: UnverifiedOf,
         policy: Policy = "branch",
         notifier: Notifier | None = None,
         dump: Dump | None = None,
         body_of: BodyOf | None = None,
     ) -> None:
         self._lanes, self._checkouts, self._verifier_of, self._notifier = lanes, checkouts, verifier_of, notifier
-        self._dump, self._body_of = dump, body_of
+        self._policy, self._dump, self._body_of, self._unverified_of = policy, dump, body_of, unverified_of
         self._integration, self._repository = lanes.integration, lanes.integration.repository
-        self._merging = Merging(lanes, policy)
         self._trees = Trees(self._repository)
 
     async def perform(self, job: RunEffect, case: Case) -> Outcome:
@@ -82,7 +88,7 @@ class GitEffects(Effects):
                 return await self._rebase(job, case, step)
             case "rollback":
                 # Reset the lanes to the last accepted commit, after saving their contents.
-                commit = (await self._integration.head(case.state, job.inst)).start
+                commit = (await self._integration.integrate(case.state, job.inst)).start
                 await self._lanes.reset(case.state.run, job.inst, commit)
                 exit_, values = "RolledBack", {"restoredCommit": commit, "commit": commit}
             case "fold":
@@ -119,32 +125,34 @@ class GitEffects(Effects):
         return build_outcome(case.protocol, step, exit_, values)
 
     async def _merge(self, job: RunEffect, case: Case, step: Step) -> Outcome:
-        head = await self._integration.head(case.state, job.inst)  # integrates the work that was accepted last
+        """Merge an instance if each of its criteria is verified, or a person let it pass."""
+        if refuses_unverified(case.protocol) and (gaps := self._unverified_of(job.inst)):
+            details = "\n".join(f"- {one['spec']}/{one['criterion']}: {one['what']} [{one['code']}]" for one in gaps)
+            record: Json = {"check": "verified", "ok": False, "report": details, "findings": list[Json](gaps)}
+            result = CheckResult(check="verified", ok=False, report_ref=case.payloads.put(record))
+            outcome = build_outcome(case.protocol, step, _REJECTED, _rejection(_UNVERIFIED, details))
+            return msgspec.structs.replace(outcome, results=(result,))
+
+        head = await self._integration.integrate(case.state, job.inst)
         changed = [change.path for change in await self._trees.changes(head.base, head.commit)]
         subject = merge_subject(job.inst, case, changed)
         # A commit that people get also names the proofs, and where to find them.
         body = f"\n{self._body_of(job)}" if self._body_of is not None and is_delivered(job.inst, case) else ""
-        wanted = MergeRequest(f"{subject}\n{body}", step.keep_commits, papers_of(case))
-        recorder = RecordingVerifier(self._verifier_of(job, case))
-        done = await self._merging.merge(case.state, job.inst, job.id, wanted, recorder.verify)
+        wanted = MergeRequest(f"{subject}\n{body}", step.keep_commits, papers_of(case), self._policy)
+        verifier = self._verifier_of(job, case)
+        done = await merge_instance(self._lanes, case.state, job.inst, job.id, wanted, verifier)
         if isinstance(done, MergeRefusal):
-            values: Values = {
-                "reason": done.reason,
-                "details": done.details,
-                "failingTests": list(done.failing),
-                "failing_tests": list(done.failing),
-                "conflictFiles": list(done.files),
-            }
-            outcome = build_outcome(case.protocol, step, "MergeRejected", values)
-            return await self._with_results(outcome, recorder, case, done.commit)
+            values = _rejection(done.reason, done.details, done.failing, done.files)
+            outcome = build_outcome(case.protocol, step, _REJECTED, values)
+            return await self._with_results(outcome, verifier, case, done.commit)
 
         if done.delivered is not None:
             await self._notify(case.state.run, str(done.delivered))
-        if not recorder.seen:  # verified before a crash, which lost the results: verify again, for the record
-            await recorder.verify(done.commit)
+        if not verifier.seen:  # verified before a crash, which lost the results: verify again, for the record
+            await verifier.verify_merge(done.commit)
         values = await self._describe_merge(done, subject, change_reasons(job, case))
         outcome = build_outcome(case.protocol, step, "MergeComplete", values)
-        return await self._with_results(outcome, recorder, case, done.commit)
+        return await self._with_results(outcome, verifier, case, done.commit)
 
     async def _describe_merge(self, done: MergeResult, subject: str, reasons: dict[str, str]) -> Values:
         """Return the fields of a complete merge, with each changed export and the reason for it."""
@@ -176,8 +184,8 @@ class GitEffects(Effects):
             return parse_dump(await dump(path))
 
     async def _rebase(self, job: RunEffect, case: Case, step: Step) -> Outcome:
-        recorder = RecordingVerifier(self._verifier_of(job, case))
-        done = await rebase_instance(self._integration, case.state, job.inst, recorder)
+        verifier = self._verifier_of(job, case)
+        done = await rebase_instance(self._integration, case.state, job.inst, verifier)
         values: Values = {
             "newBase": done.base,
             "conflictFiles": list(done.files),
@@ -185,8 +193,8 @@ class GitEffects(Effects):
         }
         unclean = "RebaseDrift" if "RebaseDrift" in step.exits else "RebaseConflict"
         outcome = build_outcome(case.protocol, step, "RebaseClean" if done.is_clean else unclean, values)
-        head = await self._integration.head(case.state, job.inst)
-        return await self._with_results(outcome, recorder, case, head.start)
+        head = await self._integration.integrate(case.state, job.inst)
+        return await self._with_results(outcome, verifier, case, head.start)
 
     async def _archive(self, job: RunEffect, case: Case) -> Values:
         """Move the artifact `delta` to its place among the artifact `deltas`."""
@@ -208,17 +216,39 @@ class GitEffects(Effects):
         path, commit = await archive_document(self._integration, case.state, job.inst, source, target, date, message)
         return {"archive": path, "commit": commit}
 
-    async def _with_results(self, outcome: Outcome, recorder: RecordingVerifier, case: Case, commit: str) -> Outcome:
+    async def _with_results(self, outcome: Outcome, verifier: CommitVerifier, case: Case, commit: str) -> Outcome:
         """Add the check results to an outcome."""
-        if not recorder.seen:
+        if not verifier.seen:
             return outcome
         tree = await self._repository.tree(commit) if commit else ""
-        return msgspec.structs.replace(outcome, results=recorder.results(case.payloads, commit, tree))
+        return msgspec.structs.replace(outcome, results=verifier.results(case.payloads, commit, tree))
 
     async def _notify(self, run: str, text: str) -> None:
         if self._notifier is not None:
             with suppress(Exception):  # a failed notification stops nothing
                 await self._notifier.notify(run, "result", text)
+
+
+def refuses_unverified(protocol: Protocol) -> bool:
+    """Whether merges of the protocol can be refused as unverified.
+
+    A protocol without that reason in `MergeRejected` is older than it: its runs merge as before, and are stopped at
+    delivery.
+    """
+    declared = protocol.exits.get(_REJECTED)
+    reason = declared.fields.get("reason") if declared else None
+    return reason is not None and _UNVERIFIED in reason.type.split(" | ")
+
+
+def _rejection(reason: str, details: str, failing: Sequence[str] = (), files: Sequence[str] = ()) -> Values:
+    return {
+        "reason": reason,
+        "details": details,
+        # One field: v3 and fractal spell it like the first, waterfall like the second. An exit gets what it declares.
+        "failingTests": list(failing),
+        "failing_tests": list(failing),
+        "conflictFiles": list(files),
+    }
 
 
 # Reasons for changed exports, from the approval of the merge.
@@ -296,7 +326,7 @@ async def archive_document(
     next.
     """
     repository, trees = integration.repository, Trees(integration.repository)
-    head = await integration.head(state, inst)
+    head = await integration.integrate(state, inst)
     if head.drift:
         raise PortError(f"{source} cannot be archived: {inst} has conflicts that are not resolved", code="git.conflict")
     listing = (await trees.listing(head.commit)).by_path
@@ -342,7 +372,7 @@ async def publish_files(integration: Integration, state: State, inst: str, paths
         raise PortError(
             "nothing can be published: the repository is bare, so there is no checkout to write to", code="git.bare"
         )
-    commit = (await integration.head(state, inst)).commit
+    commit = (await integration.integrate(state, inst)).commit
     ref = integration.names(state.run).of_instance(inst, "published")
     trunk = (await integration.begin(state.run)).commit
     plain = {one.path for one in await trees.entries(commit) if one.mode not in (LINK, SUBMODULE)}

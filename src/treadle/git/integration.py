@@ -130,8 +130,8 @@ class Integration:
         if await self.refs.swap(names.result, commit, ""):  # else a merge has made a result
             await self.refs.put(names.verified_result, commit)
 
-    async def head(self, state: State, inst: str, current: str = "") -> Head:
-        """Return the position of an instance, after integrating all accepted work.
+    async def integrate(self, state: State, inst: str, current: str = "") -> Head:
+        """Integrate all accepted work of an instance into its branch; return where the instance stands then.
 
         `current` is the activity that asks: its own work is not integrated, even if it was recorded before a crash.
         """
@@ -154,7 +154,7 @@ class Integration:
                 # A new instance starts at its parent's head, and the root at the commit where the run started.
                 parent = get_instance(state, inst).parent
                 if parent:
-                    start = (await self.head(state, parent)).commit
+                    start = (await self.integrate(state, parent)).commit
                 else:
                     start = (await self.begin(state.run, state.started)).commit
                 head = await self.move(state.run, inst, start, start, "")
@@ -173,11 +173,11 @@ class Integration:
             await self.refs.delete(names.of_instance(inst, "pending"))
             return head
         # The branch moves first, the note goes second: after a crash in between, the next call finds the work in it.
-        integrated = await self._integrate(state.run, inst, head, work)
+        integrated = await self._bring_in(state.run, inst, head, work)
         await self.refs.put_all({names.of_activity(act, "accepted"): work, names.of_instance(inst, "pending"): ""})
         return integrated
 
-    async def _integrate(self, run: str, inst: str, head: Head, work: str) -> Head:
+    async def _bring_in(self, run: str, inst: str, head: Head, work: str) -> Head:
         """Bring accepted work into the instance's branch; children may have been merged into it since the work began.
 
         If the two conflict, the result is a drift.
@@ -260,7 +260,7 @@ class Integration:
         """Return the commit to merge into: the head of the instance's parent, or of the user's branch as it is now."""
         parent = get_instance(state, inst).parent
         if parent:
-            return (await self.head(state, parent)).commit
+            return (await self.integrate(state, parent)).commit
         trunk = await self.begin(state.run)
         return (await self.refs.get(trunk.branch) if trunk.branch else "") or trunk.commit
 

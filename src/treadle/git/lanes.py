@@ -177,7 +177,7 @@ class Lanes(Workspace):
 
     async def open(self, state: State, job: RunAgent) -> Lane:
         """Open the lane of an activity at the head of its instance, or with the work of the step's last attempt."""
-        head = await self.integration.head(state, job.inst, job.id)
+        head = await self.integration.integrate(state, job.inst, job.id)
         rules = self._rules_of(state, job)
         async with self._locks[f"{state.run} {job.inst} {job.lane}"]:
             slot, before = await asyncio.to_thread(self._leases.take, state.run, job.inst, job.lane)

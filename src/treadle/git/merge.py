@@ -22,8 +22,9 @@ A **rebase** puts an instance on its parent's new head. Where git finds conflict
 it records a *drift* instead: a commit with the conflict markers, which an agent has to adapt.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
-from typing import Final, Literal, Protocol
+from typing import Final, Literal
 
 import msgspec
 
@@ -53,28 +54,7 @@ class TrialResult(msgspec.Struct, frozen=True):
     """Findings as data, each with `code`, `what` and its place."""
 
 
-class CommitVerifier(Protocol):
-    """The checks of a commit that a merge or a rebase has made (`evidence.merge_verifier.MergeVerifier`)."""
-
-    async def build(self, commit: str, /) -> TrialResult:
-        """Whether it builds."""
-        ...
-
-    async def contract(self, commit: str, /) -> TrialResult:
-        """Whether the contract suite passes."""
-        ...
-
-    async def suite(self, commit: str, /) -> TrialResult:
-        """Whether all tests pass."""
-        ...
-
-    async def same_colour(self, before: str, after: str, /) -> TrialResult:
-        """Whether every test has the same verdict in both commits."""
-        ...
-
-
 Reason = Literal["ContractViolation", "BuildFailure", "IntegrationFailure"]
-_TRIES: Final = 5
 
 
 class MergeRefusal(msgspec.Struct, frozen=True):
@@ -88,6 +68,66 @@ class MergeRefusal(msgspec.Struct, frozen=True):
     """The merge commit that failed, if there was one."""
 
 
+class CommitVerifier(ABC):
+    """Verifies the commits that one merge or one rebase has made, and keeps the last results of its checks.
+
+    `evidence.merge_verifier.MergeVerifier` is one. So a merge leaves evidence like a claim.
+    """
+
+    def __init__(self) -> None:
+        self.seen: dict[str, TrialResult] = {}
+        """The last results, by check."""
+
+    @abstractmethod
+    async def build(self, commit: str) -> TrialResult:
+        """Whether it builds."""
+
+    @abstractmethod
+    async def contract(self, commit: str) -> TrialResult:
+        """Whether the contract suite passes."""
+
+    @abstractmethod
+    async def suite(self, commit: str) -> TrialResult:
+        """Whether all tests pass."""
+
+    @abstractmethod
+    async def same_colour(self, before: str, after: str) -> TrialResult:
+        """Whether every test has the same verdict in both commits."""
+
+    async def verify_merge(self, commit: str) -> MergeRefusal | None:
+        """Check build, contract suite and all tests, in this order; return why the commit must not be published."""
+        self.seen.clear()  # a new attempt: results on another tree say nothing about this one
+        checks: tuple[tuple[str, Reason, Callable[[str], Awaitable[TrialResult]]], ...] = (
+            ("build", "BuildFailure", self.build),
+            ("contract", "ContractViolation", self.contract),
+            ("suite", "IntegrationFailure", self.suite),
+        )
+        for name, reason, check in checks:
+            tried = self.seen[name] = await check(commit)
+            if not tried.ok:
+                return MergeRefusal(reason, tried.details, tried.failing)
+        return None
+
+    async def verify_rebase(self, before: str, after: str) -> TrialResult:
+        """Compare the verdicts of all tests before and after a rebase."""
+        self.seen["same_colour"] = await self.same_colour(before, after)
+        return self.seen["same_colour"]
+
+    def results(self, payloads: Payloads, commit: str, tree: str) -> tuple[CheckResult, ...]:
+        """Return the check results for that commit, with their evidence in the payload store."""
+        no_command: dict[str, Json] = {"command": [], "exit": None, "duration": 0.0, "output": ""}
+        found: list[CheckResult] = []
+        for check, tried in self.seen.items():
+            head: dict[str, Json] = {"check": check, "ok": tried.ok, "commit": commit, "tree": tree}
+            report: dict[str, Json] = {"report": tried.details, "findings": list(tried.findings)}
+            found.append(CheckResult(check, tried.ok, payloads.put({**head, **no_command, **tried.ran, **report})))
+        return tuple(found)
+
+
+_TRIES: Final = 5
+"""How often a merge is tried while the parent's own work moves its branch."""
+
+
 class MergeRequest(msgspec.Struct, frozen=True):
     """The form of the merge: one commit with this message, or the instance's own commits."""
 
@@ -95,6 +135,8 @@ class MergeRequest(msgspec.Struct, frozen=True):
     keep_commits: bool = False
     papers: tuple[str, ...] = ()
     """Files of the run that its result does not carry; the result restores them to their state before the run."""
+    policy: Policy = "branch"
+    """What happens to the result of a root."""
 
 
 class MergeResult(msgspec.Struct, frozen=True):
@@ -107,132 +149,88 @@ class MergeResult(msgspec.Struct, frozen=True):
     """The delivery, if this is the result of the whole run."""
 
 
-Verify = Callable[[str], Awaitable[MergeRefusal | None]]
-"""Returns why a merge commit must not be published; None if it may. `RecordingVerifier.verify` is one."""
+async def merge_instance(
+    lanes: Lanes, state: State, inst: str, act: str, wanted: MergeRequest, verifier: CommitVerifier
+) -> MergeResult | MergeRefusal:
+    """Merge an instance's accepted work into its parent's branch; a repeated call detects work already done."""
+    integration, names = lanes.integration, lanes.integration.names(state.run)
+    parent = get_instance(state, inst).parent
+    done = await _find_earlier(integration, state.run, act, parent)
+    for _ in range(_TRIES):
+        if done is None:
+            attempt = await _try_merge(integration, state, inst, wanted, verifier)
+            if isinstance(attempt, MergeRefusal):
+                return attempt
+            done = attempt
+            # Both notes precede the swap: a crash after it finds them, and does not merge the same work again.
+            noted = {names.of_activity(act, "accepted"): done.commit, names.of_activity(act, "before"): done.before}
+            await integration.refs.put_all(noted)
+
+        if not parent:
+            delivered = await deliver(integration, state.run, done.commit, wanted.policy)
+            done = msgspec.structs.replace(done, delivered=delivered)
+        elif not await integration.swap_head(state.run, parent, done.commit, done.before):
+            head = await integration.refs.get(names.integration(parent))
+            if not await integration.repository.is_ancestor(done.commit, head):
+                done = None  # the parent's branch has moved meanwhile: merge and verify once more, on the new head
+                continue
+
+        # A squash loses ancestry, so without this move the same work could be merged twice.
+        await integration.move(state.run, inst, done.commit, done.commit)
+        await lanes.free_lanes(state.run, inst)
+        return done
+    raise PortError(
+        f"the parent's branch of {inst} has moved {_TRIES} times during the merge", retryable=True, code="git.moved"
+    )
 
 
-class Merging:
-    """Merges finished instances into their parents."""
-
-    def __init__(self, lanes: Lanes, policy: Policy = "branch") -> None:
-        self._lanes, self._policy = lanes, policy
-        self._integration, self._repository = lanes.integration, lanes.integration.repository
-
-    async def merge(
-        self, state: State, inst: str, act: str, wanted: MergeRequest, verify: Verify
-    ) -> MergeResult | MergeRefusal:
-        """Merge an instance's accepted work into its parent's branch; a repeated call detects work already done."""
-        integration, names = self._integration, self._integration.names(state.run)
-        parent = get_instance(state, inst).parent
-        done = await self._find_earlier(state.run, act, parent)
-        for _ in range(_TRIES):
-            if done is None:
-                attempt = await self._try(state, inst, wanted, verify)
-                if isinstance(attempt, MergeRefusal):
-                    return attempt
-                done = attempt
-                # Both notes precede the swap: a crash after it finds them, and does not merge the same work again.
-                noted = {names.of_activity(act, "accepted"): done.commit, names.of_activity(act, "before"): done.before}
-                await integration.refs.put_all(noted)
-
-            if not parent:
-                delivered = await deliver(integration, state.run, done.commit, self._policy)
-                done = msgspec.structs.replace(done, delivered=delivered)
-            elif not await integration.swap_head(state.run, parent, done.commit, done.before):
-                head = await integration.refs.get(names.integration(parent))
-                if not await self._repository.is_ancestor(done.commit, head):
-                    done = None  # the parent's branch has moved meanwhile: merge and verify once more, on the new head
-                    continue
-
-            # A squash loses ancestry, so without this move the same work could be merged twice.
-            await integration.move(state.run, inst, done.commit, done.commit)
-            await self._lanes.free_lanes(state.run, inst)
-            return done
-        raise PortError(
-            f"the parent's branch of {inst} has moved {_TRIES} times during the merge", retryable=True, code="git.moved"
-        )
-
-    async def _find_earlier(self, run: str, act: str, parent: str) -> MergeResult | None:
-        """Return the merge that an earlier attempt of the activity verified, if it is published or still can be."""
-        names, refs = self._integration.names(run), self._integration.refs
-        commit = await refs.get(names.of_activity(act, "accepted"))
-        if not commit:
-            return None
-        before = await refs.get(names.of_activity(act, "before")) or (await self._repository.parents(commit))[0]
-        if parent:
-            head = await refs.get(names.integration(parent))
-            if head != before and not await self._repository.is_ancestor(commit, head):
-                return None
-        return MergeResult(commit, before)
-
-    async def _try(self, state: State, inst: str, wanted: MergeRequest, verify: Verify) -> MergeResult | MergeRefusal:
-        """Build the merge commit among the objects, and verify it; no ref moves."""
-        repository, is_root = self._repository, not get_instance(state, inst).parent
-        head = await self._integration.head(state, inst)
-        if head.drift:
-            drift = await self._integration.drift(head)
-            details = f"not resolved yet: {', '.join(drift.files + drift.tests)}"
-            return MergeRefusal("IntegrationFailure", details, drift.tests, drift.files)
-        # A result that waits for a person stays on the base of its run; `treadle deliver` rebases it later.
-        stays = is_root and self._policy != "auto"
-        onto = head.base if stays else await self._integration.parent_head(state, inst)
-        merged = await three_way(repository, head.base, onto, head.commit)
-        if not merged.is_clean:
-            parts = [f"{one.path}\n--- ours\n{one.ours}\n--- theirs\n{one.theirs}" for one in merged.conflicts]
-            details = "\n\n".join((merged.words, *parts)).strip()
-            return MergeRefusal("IntegrationFailure", details, files=merged.files)
-
-        tree = merged.tree
-        if is_root and wanted.papers:
-            trees = Trees(repository)
-            before = (await trees.listing(onto)).by_path
-            tree = await trees.changed(tree, {path: before.get(path) for path in wanted.papers})
-        if tree == await repository.tree(onto):
-            commit = onto  # nothing to merge: an empty commit would only be noise
-        else:
-            commit = await replay_commits(repository, head, onto) if wanted.keep_commits else ""
-            if not commit or await repository.tree(commit) != tree:
-                commit = await repository.commit(tree, (onto,), wanted.message, await repository.time(head.commit))
-
-        refused = await verify(commit)
-        return msgspec.structs.replace(refused, commit=commit) if refused else MergeResult(commit, onto)
-
-
-class RecordingVerifier:
-    """Runs the checks of a `CommitVerifier` and keeps their last results: a merge leaves evidence like a claim."""
-
-    def __init__(self, verifier: CommitVerifier) -> None:
-        self._verifier = verifier
-        self.seen: dict[str, TrialResult] = {}
-
-    async def verify(self, commit: str) -> MergeRefusal | None:
-        """Check build, contract suite and all tests, in this order; each failure has its own reason."""
-        self.seen.clear()  # a new attempt: results on another tree say nothing about this one
-        checks: tuple[tuple[str, Reason, Callable[[str], Awaitable[TrialResult]]], ...] = (
-            ("build", "BuildFailure", self._verifier.build),
-            ("contract", "ContractViolation", self._verifier.contract),
-            ("suite", "IntegrationFailure", self._verifier.suite),
-        )
-        for name, reason, check in checks:
-            tried = self.seen[name] = await check(commit)
-            if not tried.ok:
-                return MergeRefusal(reason, tried.details, tried.failing)
+async def _find_earlier(integration: Integration, run: str, act: str, parent: str) -> MergeResult | None:
+    """Return the merge that an earlier attempt of the activity verified, if it is published or still can be."""
+    names, refs, repository = integration.names(run), integration.refs, integration.repository
+    commit = await refs.get(names.of_activity(act, "accepted"))
+    if not commit:
         return None
+    before = await refs.get(names.of_activity(act, "before")) or (await repository.parents(commit))[0]
+    if parent:
+        head = await refs.get(names.integration(parent))
+        if head != before and not await repository.is_ancestor(commit, head):
+            return None
+    return MergeResult(commit, before)
 
-    async def same_colour(self, before: str, after: str) -> TrialResult:
-        """Compare the verdicts of all tests in two commits, for a rebase."""
-        self.seen["same_colour"] = await self._verifier.same_colour(before, after)
-        return self.seen["same_colour"]
 
-    def results(self, payloads: Payloads, commit: str, tree: str) -> tuple[CheckResult, ...]:
-        """Return the check results for that commit, with their evidence in the payload store."""
-        no_command: dict[str, Json] = {"command": [], "exit": None, "duration": 0.0, "output": ""}
-        found: list[CheckResult] = []
-        for check, tried in self.seen.items():
-            head: dict[str, Json] = {"check": check, "ok": tried.ok, "commit": commit, "tree": tree}
-            report: dict[str, Json] = {"report": tried.details, "findings": list(tried.findings)}
-            found.append(CheckResult(check, tried.ok, payloads.put({**head, **no_command, **tried.ran, **report})))
-        return tuple(found)
+async def _try_merge(
+    integration: Integration, state: State, inst: str, wanted: MergeRequest, verifier: CommitVerifier
+) -> MergeResult | MergeRefusal:
+    """Build the merge commit among the objects, and verify it; no ref moves."""
+    repository, is_root = integration.repository, not get_instance(state, inst).parent
+    head = await integration.integrate(state, inst)
+    if head.drift:
+        drift = await integration.drift(head)
+        details = f"not resolved yet: {', '.join(drift.files + drift.tests)}"
+        return MergeRefusal("IntegrationFailure", details, drift.tests, drift.files)
+    # A result that waits for a person stays on the base of its run; `treadle deliver` rebases it later.
+    stays = is_root and wanted.policy != "auto"
+    onto = head.base if stays else await integration.parent_head(state, inst)
+    merged = await three_way(repository, head.base, onto, head.commit)
+    if not merged.is_clean:
+        parts = [f"{one.path}\n--- ours\n{one.ours}\n--- theirs\n{one.theirs}" for one in merged.conflicts]
+        details = "\n\n".join((merged.words, *parts)).strip()
+        return MergeRefusal("IntegrationFailure", details, files=merged.files)
+
+    tree = merged.tree
+    if is_root and wanted.papers:
+        trees = Trees(repository)
+        before = (await trees.listing(onto)).by_path
+        tree = await trees.changed(tree, {path: before.get(path) for path in wanted.papers})
+    if tree == await repository.tree(onto):
+        commit = onto  # nothing to merge: an empty commit would only be noise
+    else:
+        commit = await replay_commits(repository, head, onto) if wanted.keep_commits else ""
+        if not commit or await repository.tree(commit) != tree:
+            commit = await repository.commit(tree, (onto,), wanted.message, await repository.time(head.commit))
+
+    refused = await verifier.verify_merge(commit)
+    return msgspec.structs.replace(refused, commit=commit) if refused else MergeResult(commit, onto)
 
 
 # Fold the work of children that do not merge by themselves into their parent's branch: the barrier of a team.
@@ -255,10 +253,10 @@ async def fold_children(lanes: Lanes, state: State, inst: str, groups: tuple[str
     ids = {id_ for group in wanted for id_ in group.members.values() if id_ in state.insts}
     children = sorted((state.insts[id_] for id_ in ids), key=lambda child: child.n)
 
-    start = await integration.head(state, inst)
+    start = await integration.integrate(state, inst)
     commit = start.commit
     for child in children:
-        head = await integration.head(state, child.id)
+        head = await integration.integrate(state, child.id)
         if await repository.is_ancestor(head.commit, commit):
             continue
         merged = await three_way(repository, head.base, commit, head.commit)
@@ -293,14 +291,14 @@ class RebaseResult(msgspec.Struct, frozen=True):
 
 
 async def rebase_instance(
-    integration: Integration, state: State, inst: str, verifier: RecordingVerifier | None = None
+    integration: Integration, state: State, inst: str, verifier: CommitVerifier | None = None
 ) -> RebaseResult:
     """Rebase an instance onto its parent's head; return the existing result if that is done.
 
     Its lanes get the change when they are opened next.
     """
     run, repository = state.run, integration.repository
-    head, onto = await integration.head(state, inst), await integration.parent_head(state, inst)
+    head, onto = await integration.integrate(state, inst), await integration.parent_head(state, inst)
     if head.drift and head.onto == onto:
         drift = await integration.drift(head)
         return RebaseResult(onto, drift.files, changed_tests=drift.tests)
@@ -309,7 +307,7 @@ async def rebase_instance(
 
     if rebased := await replay_commits(repository, head, onto):
         # Git found no conflict, but the tests decide: the parent may have changed what this work relies on.
-        tried = await verifier.same_colour(head.commit, rebased) if verifier else TrialResult(ok=True)
+        tried = await verifier.verify_rebase(head.commit, rebased) if verifier else TrialResult(ok=True)
         if tried.ok:
             await integration.move(run, inst, rebased, onto, head.commit)
             return RebaseResult(onto)

@@ -97,15 +97,17 @@ class RefNames:
     def of_instance(self, inst: str, what: str) -> str:
         """Return a ref of an instance.
 
-        `base`: the base of its integration branch; `pending`: recorded work, to be folded; `drift`: work in conflict.
+        `base`: the base of its integration branch; `pending`: recorded work, to be integrated; `drift`: work in
+        conflict.
         """
         return f"{self._own}/inst/{slug(inst)}/{what}"
 
     def of_activity(self, act: str, what: str) -> str:
         """Return a ref of an activity.
 
-        `base`: the start of its lane; `recorded`: its tree; `accepted`: the work that the kernel accepted; `wip`:
-        leftovers. For a merge, `before` is the commit that it merged into.
+        `base`: the start of its lane; `recorded`: its tree; `accepted`: the work that the kernel accepted, or the
+        verified commit of a merge, which the kernel accepts later; `wip`: leftovers. For a merge, `before` is the
+        commit that it merged into.
         """
         return f"{self._own}/act/{slug(act)}/{what}"
 

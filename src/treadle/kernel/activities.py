@@ -104,16 +104,16 @@ def checked(t: Turn, e: Checked) -> bool:
 
     failed = failed_checks(act.checks, e.results)
     # A skipped check refuses the claim too, but never chooses the row `!gate.<check>`.
-    skipped = {result.check for result in e.results if result.skipped}
-    refusing = [name for name in failed if name not in skipped]
+    skipped = [result for result in e.results if result.skipped]
+    refusing = [check.name for check in failed if not any(result.is_of(check) for result in skipped)]
 
     if act.claim is None:
         # A check step has no claim; it leaves by `Passed` or `Failed`.
         key = _key_of_failed_check(t, act, "Failed", refusing) if failed else "Passed"
         _accept(t, act, Envelope(key, payload_ref=e.payload_ref))
     elif failed:
-        reports = {result.check: result.report_ref for result in e.results}
-        fail(t, act, _key_of_failed_check(t, act, "!gate", refusing), e.payload_ref or reports.get(failed[0], ""))
+        reports = [result.report_ref for result in e.results if result.is_of(failed[0])]
+        fail(t, act, _key_of_failed_check(t, act, "!gate", refusing), e.payload_ref or (reports[-1] if reports else ""))
     else:
         fields = {**act.claim.fields, **e.derived}
         ref = e.payload_ref or act.claim.payload_ref
@@ -121,14 +121,18 @@ def checked(t: Turn, e: Checked) -> bool:
     return True
 
 
-def failed_checks(checks: Sequence[CheckRef], results: Sequence[CheckResult]) -> list[str]:
-    """Return the names of the checks that refuse a claim; advisory ones never do.
+def failed_checks(checks: Sequence[CheckRef], results: Sequence[CheckResult]) -> list[CheckRef]:
+    """Return the checks that refuse a claim; advisory ones never do.
 
-    A check has passed if it has a good result and no bad one; a check without a result has failed.
+    A check has passed if it has a good result and no bad one; a check without a result has failed. This is the one rule
+    of acceptance: the verifier of claims and the runtime ask it before the kernel does.
     """
-    denied = {result.check for result in results if not result.ok}
-    passed = {result.check for result in results if result.ok} - denied
-    return [check.name for check in checks if not check.advisory and check.name not in passed]
+
+    def has_passed(check: CheckRef) -> bool:
+        own = [result.ok for result in results if result.is_of(check)]
+        return bool(own) and all(own)
+
+    return [check for check in checks if not check.advisory and not has_passed(check)]
 
 
 def _key_of_failed_check(t: Turn, act: Activity, tag: str, failed: list[str]) -> str:

@@ -5,7 +5,7 @@ from typing import Literal
 import msgspec
 
 from treadle.protocol.items import Item, Routed
-from treadle.protocol.model import Severity
+from treadle.protocol.model import CheckRef, Severity
 
 Outages = Literal["rate", "quota", "overload", "network", "billing", "login", "budget"]
 """Why an agent's service cannot be used."""
@@ -55,6 +55,12 @@ class CheckResult(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknow
     report_ref: str = ""
     skipped: bool = False
     """The check did not run, because another one had refused; so it has not passed either."""
+    arg: str | None = None
+    """The check's argument; None in logs that did not keep it, and for the checks of an effect."""
+
+    def is_of(self, check: CheckRef) -> bool:
+        """Whether this is a result of the check; without a known argument, it is one of every check of its name."""
+        return self.check == check.name and self.arg in (None, check.arg)
 
 
 class Fact(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag=True):

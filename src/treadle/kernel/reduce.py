@@ -9,10 +9,11 @@ world (an agent exited, a check ran, a timer fired, a person answered); a **comm
 else connects the two: no clock, no randomness, no identifiers from outside. The same events always give the same states
 and the same commands, and a stale event (for an ended activity, an answered question) changes nothing.
 
-An exit is a *claim*. `Exited` puts the activity in the phase `verifying` and requests its checks; only `Checked` with
-all of them passed makes it an accepted exit, otherwise it becomes the system exit `!gate`. The kernel records an
-accepted exit in a slot, routes it by the protocol's table, charges budgets and attempts, and performs the row's
-actions. Then the instance stands at its next step (`routing`).
+An exit is a *claim*. If it has a gate or a computed field, `Exited` puts the activity in the phase `verifying` and
+requests its checks, and `Checked` makes it an accepted exit if each check that is not advisory has passed; otherwise it
+becomes the system exit `!gate`. Without both, as for a merge, which verifies its own commit, `Exited` accepts it at
+once. The kernel records an accepted exit in a slot, routes it by the protocol's table, charges budgets and attempts,
+and performs the row's actions. Then the instance stands at its next step (`routing`).
 
 Between two activities an instance is at a **safe point**. There, and only there, it looks at its mailbox: a signal that
 comes before the current work gets a **handler frame** on top of the main one, which resumes exactly where it was when
@@ -24,11 +25,12 @@ After every event the reducer **settles**: it advances the instances that the ev
 hands freed pools to the instances in their queues, until no instance can go on. It does not visit untouched instances,
 so an event costs the same in a run of ten and in a run of five thousand.
 
-Why this cannot deadlock: an instance waits only for an activity (which has a deadline), a person, a pool (occupied only
-by running activities, which acquire all their pools at once), the barrier of its chunk (which the checker proves to be
-passed in lockstep, and which siblings leave by ending), the end of an outage (a timer or a person), its children
-(downwards), or its parent's answer (upwards). A handler never waits downwards or sideways and can start whenever its
-instance runs nothing, so no cycle of waiting can close.
+Why this cannot deadlock: an instance waits only for an activity (which has a deadline; while its claim is verified, the
+programs of the checks have timeouts instead), a person, a pool (occupied only by running activities, which acquire all
+their pools at once), the barrier of its chunk (which the checker proves to be passed in lockstep, and which siblings
+leave by ending), the end of an outage (a timer or a person), its children (downwards), or its parent's answer
+(upwards). A handler never waits downwards or sideways and can start whenever its instance runs nothing, so no cycle of
+waiting can close.
 
 The rules, numbered for comments and tests: R1 dedup · R2 claim · R3 verify · R4 record · R5 route · R6 charge · R7
 attempts · R8 actions · R9 goto · R10 finish · R11 settle · R12 advance · R13 start · R14 priorities · R15 merge

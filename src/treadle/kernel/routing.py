@@ -42,7 +42,10 @@ def leave(t: Turn, inst: Instance, frame: Frame, key: str, slot: Slot, spent: st
 
 
 def follow(t: Turn, inst: Instance, frame: Frame, key: str, slot: Slot, route: Route, spent: str = "") -> None:
-    """Leave a step by a chosen row: record the exit, charge, perform the row's actions, and go to its target."""
+    """Leave a step by a chosen row: record the exit, charge, perform the row's actions, and go to its target.
+
+    Only the acceptance of a claim (`activities`) needs this apart from `choose`: between the two it may still refuse.
+    """
     record(t, inst, frame, key, slot)
     step = t.step(inst, frame)
     retries = route.to == frame.step and not route.fresh and step.kind in ("agent", "effect", "check")
@@ -65,7 +68,7 @@ def follow(t: Turn, inst: Instance, frame: Frame, key: str, slot: Slot, route: R
         else:
             route = Route(to=route.over)
     _perform(t, inst, frame, key, route, slot)
-    _go(t, inst, frame, route, key if key.startswith("!") else spent or key, slot)
+    _go_to_target(t, inst, frame, route, key if key.startswith("!") else spent or key, slot)
 
 
 def choose(t: Turn, inst: Instance, frame: Frame, key: str, slot: Slot) -> Route:
@@ -74,7 +77,7 @@ def choose(t: Turn, inst: Instance, frame: Frame, key: str, slot: Slot) -> Route
     if rows:
         if not rows[0].when:
             return rows[0]
-        times = inst.asked.get(print_, 0) + 1 if (print_ := _question(t, key, slot)) else 0
+        times = inst.asked.get(question, 0) + 1 if (question := _question(t, key, slot)) else 0
         lookup = _scope(inst, frame, slot, times)
         for route in rows:
             if holds(route.when, lookup):
@@ -92,8 +95,8 @@ def record(t: Turn, inst: Instance, frame: Frame, key: str, slot: Slot) -> None:
             inst.slots.pop(f"{frame.step}.{report}", None)
     inst.slots[name] = slot
     inst.last[frame.step] = key
-    if print_ := _question(t, key, slot):
-        inst.asked[print_] = inst.asked.get(print_, 0) + 1
+    if question := _question(t, key, slot):
+        inst.asked[question] = inst.asked.get(question, 0) + 1
     if name in t.protocol.histories.get(inst.graph, ()):
         inst.history[name] = (*inst.history.get(name, ()), slot.ref)
 
@@ -180,31 +183,25 @@ def _post(t: Turn, inst: Instance, to: str, signal: str, slot: Slot) -> None:
         t.bury(to, signal, inst.id)
 
 
-def _go(t: Turn, inst: Instance, frame: Frame, route: Route, key: str, slot: Slot) -> None:
+def _go_to_target(t: Turn, inst: Instance, frame: Frame, route: Route, key: str, slot: Slot) -> None:
     """R9: end the instance, resume the frames below, redirect the main frame, or enter a step."""
     place = target(route.to)
     cause = (key, slot.ref) if key.startswith("!") else ("", "")
     match place.kind:
         case "end":
             finish_instance(t, inst, place.name, slot)
-        case "resume":
-            _drop(t, inst, frame)
-        case "redirect":
-            _drop(t, inst, frame)
-            redirect(t, inst, place.name, cause)
-            inst.frames[0].note_ref = frame.note_ref or inst.frames[0].note_ref
+        case "resume" | "redirect":
+            # The handler frame has ended. By identity: it need not be on top, and another one may be equal to it.
+            _depart(t, inst, frame, "")
+            inst.frames = [other for other in inst.frames if other is not frame]
+            if place.kind == "redirect":
+                redirect(t, inst, place.name, cause)
+                inst.frames[0].note_ref = frame.note_ref or inst.frames[0].note_ref
         case "step" if route.sync and inst.parent:
             frame.status, frame.landing = "synced", place.name
             arrive(t, inst, 1)
         case "step":
             enter(t, inst, frame, place.name, route.fresh, cause)
-
-
-def _drop(t: Turn, inst: Instance, frame: Frame) -> None:
-    """Remove a handler frame that has ended."""
-    _depart(t, inst, frame, "")
-    # By identity: the frame need not be on top, and another one may be equal to it.
-    inst.frames = [other for other in inst.frames if other is not frame]
 
 
 def redirect(t: Turn, inst: Instance, step: str, cause: tuple[str, str] = ("", "")) -> None:

@@ -20,7 +20,10 @@ SEMANTICS = 1
 
 
 class Slot(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An accepted exit: the reference of its payload, the fields that guards see, and the time of writing."""
+    """An accepted exit, the report of a system exit, an input, a result or an answer.
+
+    It has the reference of the payload, the fields that guards see, and the number of the event that wrote it.
+    """
 
     ref: str = ""
     fields: dict[str, Routed] = {}

@@ -1,110 +1,24 @@
 """An agent's activity, from dispatch to claim. After a crash, the next process continues it where it was."""
 
 import asyncio
-import os
-import stat
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import suppress
-from pathlib import Path
 from typing import Any, Final, Literal
 
 import msgspec
 
-from treadle.config.secrets import Redaction
 from treadle.errors import PortError
 from treadle.kernel.activities import DEADLINE
 from treadle.kernel.commands import RunAgent
 from treadle.kernel.events import Event, Idle, SessionStarted, Usage
 from treadle.kernel.state import State
 from treadle.ports import Clock, Ended, Progress, Runner, Session, Work
-from treadle.results import channels
 from treadle.results.channels import SessionAnswer, mark_taken, missing_answer_hint, read_answer
 from treadle.runtime.claims import AgentReport, claim_event, failure_event, ignored_answers, unavailable_event
 from treadle.runtime.desk import Desk, Inbox
 from treadle.runtime.dispatch import Dispatch, DispatchedWork, can_continue
+from treadle.runtime.redaction import redact_files
 from treadle.runtime.world import Meter, RunWorld, event_id
-
-# Silence of an agent, measured from its last sign of life, not from the start.
-
-
-class Silence:
-    """The time since an agent's last sign of life."""
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._last = clock.elapsed()
-
-    def end(self) -> None:
-        """Record a sign of life."""
-        self._last = self._clock.elapsed()
-
-    async def beyond(self, seconds: float, ended: "asyncio.Future[Any]") -> AsyncIterator[int]:
-        """Yield 1, 2, 3 … each time the silence has lasted that long (never if 0), until the session ends."""
-        count = 0
-        while not ended.done():
-            left = self._last + seconds - self._clock.elapsed() if seconds else None
-            if left is not None and left <= 0:
-                count += 1
-                self._last = self._clock.elapsed()
-                yield count
-                continue
-            nap = asyncio.ensure_future(self._clock.sleep(left)) if left is not None else None
-            try:
-                await asyncio.wait({ended, *([nap] if nap else [])}, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                if nap:
-                    nap.cancel()
-
-
-# Redact the keys lent to an agent from its files: in its lane, and in the stored files of the activity.
-#
-# Its program must have ended. The conversation's own home stays as it is: it belongs to the agent and contains its
-# login anyway.
-
-_GIT: Final = ".git"
-_LARGEST: Final = 64 * 1024 * 1024
-_OPENING: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-
-
-def redact_files(work: Work, redaction: Redaction) -> list[str]:
-    """Replace secret values with their names; return a sentence for each affected file of the lane. Blocking."""
-    if not redaction.names:
-        return []
-    since = 0
-    with suppress(OSError):  # written once, before the first round; the lane's checked-out files are older
-        since = (work.home / channels.BEFORE_FILE).lstat().st_ctime_ns
-    affected = [(path, names) for path in _files(work.lane) if (names := _redact(path, redaction, since))]
-    for path in (*_files(work.out), *_files(work.home / "agent")):
-        _redact(path, redaction, 0)
-    return [f"{path.relative_to(work.lane)} held the value of {', '.join(names)}" for path, names in affected]
-
-
-def _files(folder: Path) -> Iterator[Path]:
-    """Yield the plain files below a folder, without those of git."""
-    for parent, folders, files in os.walk(folder):
-        if Path(parent) == folder and _GIT in folders:
-            folders.remove(_GIT)
-        yield from (Path(parent, name) for name in files)
-
-
-def _redact(path: Path, redaction: Redaction, since: int) -> list[str]:
-    """Redact a file and return the names of the secrets in it; files unchanged since `since` are not read."""
-    with suppress(OSError):
-        state = path.lstat()
-        if not stat.S_ISREG(state.st_mode) or state.st_ctime_ns < since or state.st_size > _LARGEST:
-            return []
-        with os.fdopen(os.open(path, _OPENING), "rb") as file:
-            data = file.read()
-        if names := redaction.named_in(data):
-            # A new file takes its place: the old one may have a hard link elsewhere, which is not ours to change.
-            draft = path.with_name(f".{path.name[:100]}.{os.urandom(4).hex()}")
-            with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
-                file.write(redaction.data(data))
-                os.fchmod(file.fileno(), stat.S_IMODE(state.st_mode))
-            draft.replace(path)
-        return names
-    return []
-
 
 _FILES: Final = 400
 ROUNDS: Final = 1
@@ -147,7 +61,7 @@ class AgentJobs:
             breach = world.budgets.of_day(state, world.clock.now())
             if breach and await self._dispatch.find_earlier(job) is None:
                 return unavailable_event(job, "budget", breach.words, Usage(), world, grant=breach.grant)
-            sent, ended, reading = await self._converse(job, state, runner)
+            dispatched, ended, answer = await self._converse(job, state, runner)
         except asyncio.CancelledError:
             if not (self._stopping == "at rest" or (self._stopping and runner.abilities.person)):
                 await self._stop(job, runner)
@@ -155,8 +69,8 @@ class AgentJobs:
         finally:
             self._sessions.pop(job.id, None)
             self._dispatch.close_tools(job)
-        await mark_taken(sent.work)
-        await self._dispatch.dismiss(sent)
+        await mark_taken(dispatched.work)
+        await self._dispatch.dismiss(dispatched)
         if ended.session:  # for continuing the conversation later
             self._inbox.put(
                 SessionStarted(
@@ -168,16 +82,16 @@ class AgentJobs:
                 )
             )
         breach = world.budgets.of_step(job, ended.usage)
-        if breach and reading.claim is None:
+        if breach and answer.claim is None:
             return unavailable_event(job, "budget", breach.words, ended.usage, world, grant=breach.grant)
 
-        report = AgentReport(job, ended, reading, sent.step_exits)
-        for warning in reading.warnings:
+        report = AgentReport(job, ended, answer, dispatched.step_exits)
+        for warning in answer.warnings:
             self._desk.stray(job.id, "answer", warning)
-        await self._dispatch.keep_notes(job, reading.notes)
+        await self._dispatch.keep_notes(job, answer.notes)
         # The last output of a program that failed is no answer, even if it looks like one.
-        if reading.claim is not None and not (reading.channel == "final" and ended.code):
-            return claim_event(report, reading.claim, self._desk.protocol, state, world)
+        if answer.claim is not None and not (answer.channel == "final" and ended.code):
+            return claim_event(report, answer.claim, self._desk.protocol, state, world)
         if ended.outage:
             grant = f"step:{job.id}" if ended.outage == "budget" else ""
             return unavailable_event(job, ended.outage, ended.detail, ended.usage, world, grant=grant, wait=ended.wait)
@@ -187,26 +101,26 @@ class AgentJobs:
         self, job: RunAgent, state: State, runner: Runner
     ) -> tuple[DispatchedWork, Ended, SessionAnswer]:
         """Return an agent's answer; without one, remind it in the same conversation and let it continue once."""
-        sent, ended = await self._run_session(job, state, runner)
-        reading = await read_answer(sent.work, sent.step_exits, sent.before, ended.final)
+        dispatched, ended = await self._run_session(job, state, runner)
+        answer = await read_answer(dispatched.work, dispatched.step_exits, dispatched.before, ended.final)
         while (
-            reading.claim is None
+            answer.claim is None
             and ended.how == "done"
             and ended.session
             and not ended.outage
             and runner.abilities.resume
-            and sent.work.round < ROUNDS
+            and dispatched.work.round < ROUNDS
             and not self._world.budgets.of_step(job, ended.usage)
         ):
-            problems = reading.problems or [missing_answer_hint(sent.step_exits)]
-            words = "\n".join([*problems, *ignored_answers(reading), REMINDER])
-            sent = await self._dispatch.next_round(sent, ended, words)
-            earlier, ended = ended.refused, await self._start(job, sent, runner)
+            problems = answer.problems or [missing_answer_hint(dispatched.step_exits)]
+            words = "\n".join([*problems, *ignored_answers(answer), REMINDER])
+            dispatched = await self._dispatch.next_round(dispatched, ended, words)
+            earlier, ended = ended.refused, await self._start(job, dispatched, runner)
             ended = msgspec.structs.replace(ended, refused=(*earlier, *ended.refused))
-            reading = await read_answer(sent.work, sent.step_exits, sent.before, ended.final)
-        await self._redact_files(sent.work)
+            answer = await read_answer(dispatched.work, dispatched.step_exits, dispatched.before, ended.final)
+        await self._redact_files(dispatched.work)
         hidden = self._world.agents.secrets()
-        return sent, hidden.value(ended), hidden.value(reading)
+        return dispatched, hidden.value(ended), hidden.value(answer)
 
     async def _redact_files(self, work: Work) -> None:
         """Redact the lent keys from an agent's files, before anything of them is stored."""
@@ -220,28 +134,28 @@ class AgentJobs:
 
         The usage includes that of the earlier rounds.
         """
-        sent = await self._dispatch.find_earlier(job)
-        if sent is None:
+        dispatched = await self._dispatch.find_earlier(job)
+        if dispatched is None:
             if job.session and not can_continue(job, runner.abilities):
                 self._world.progress(job.id, Progress(note=DEGRADED))
-            sent = await self._dispatch.send(job, state, runner.abilities)
-            return sent, await self._start(job, sent, runner)
-        watch = _SessionWatch(job, sent.work, self._world, self._inbox)
-        if session := await runner.attach(sent.work, watch):
-            await self._dispatch.serve_again(sent)
-            return sent, await self._wait(job, session, watch)
-        if ended := await runner.harvest(sent.work):
-            return sent, watch.with_usage(ended)
-        await self._redact_files(sent.work)
-        if sent.work.round:  # the conversation exists, only its next prompt was not delivered
-            await self._dispatch.serve_again(sent)
+            dispatched = await self._dispatch.prepare(job, state, runner.abilities)
+            return dispatched, await self._start(job, dispatched, runner)
+        watch = _SessionWatch(job, dispatched.work, self._world, self._inbox)
+        if session := await runner.attach(dispatched.work, watch):
+            await self._dispatch.serve_again(dispatched)
+            return dispatched, await self._wait(job, session, watch)
+        if ended := await runner.harvest(dispatched.work):
+            return dispatched, watch.with_usage(ended)
+        await self._redact_files(dispatched.work)
+        if dispatched.work.round:  # the conversation exists, only its next prompt was not delivered
+            await self._dispatch.serve_again(dispatched)
         else:
-            sent = await self._dispatch.send(job, state, runner.abilities)
-        return sent, await self._start(job, sent, runner)
+            dispatched = await self._dispatch.prepare(job, state, runner.abilities)
+        return dispatched, await self._start(job, dispatched, runner)
 
-    async def _start(self, job: RunAgent, sent: DispatchedWork, runner: Runner) -> Ended:
-        watch = _SessionWatch(job, sent.work, self._world, self._inbox)
-        return await self._wait(job, await runner.start(sent.work, watch), watch)
+    async def _start(self, job: RunAgent, dispatched: DispatchedWork, runner: Runner) -> Ended:
+        watch = _SessionWatch(job, dispatched.work, self._world, self._inbox)
+        return await self._wait(job, await runner.start(dispatched.work, watch), watch)
 
     async def _wait(self, job: RunAgent, session: Session, watch: "_SessionWatch") -> Ended:
         """Wait for the end of a session; report its silences, and end it if its budget is spent."""
@@ -262,13 +176,13 @@ class AgentJobs:
 
     async def _stop(self, job: RunAgent, runner: Runner) -> None:
         """End the session, even one that was about to start, and save its work."""
-        session, sent = self._sessions.get(job.id), await self._dispatch.find_earlier(job)
-        if session is None and sent:
-            session = await runner.attach(sent.work, lambda _: None)
+        session, dispatched = self._sessions.get(job.id), await self._dispatch.find_earlier(job)
+        if session is None and dispatched:
+            session = await runner.attach(dispatched.work, lambda _: None)
         if session is not None:
             await session.cancel()
-        if sent:
-            await self._redact_files(sent.work)
+        if dispatched:
+            await self._redact_files(dispatched.work)
         await self._world.workspace.save(self._desk.run, job.id)
 
     async def overdue(self, act: str) -> str:
@@ -281,6 +195,38 @@ class AgentJobs:
         with suppress(PortError):
             return (await self._world.workspace.changed(self._desk.run, act))[:_FILES]
         return ()
+
+
+# Silence of an agent, measured from its last sign of life, not from the start.
+
+
+class Silence:
+    """The time since an agent's last sign of life."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._last = clock.elapsed()
+
+    def end(self) -> None:
+        """Record a sign of life."""
+        self._last = self._clock.elapsed()
+
+    async def beyond(self, seconds: float, ended: "asyncio.Future[Any]") -> AsyncIterator[int]:
+        """Yield 1, 2, 3 … each time the silence has lasted that long (never if 0), until the session ends."""
+        count = 0
+        while not ended.done():
+            left = self._last + seconds - self._clock.elapsed() if seconds else None
+            if left is not None and left <= 0:
+                count += 1
+                self._last = self._clock.elapsed()
+                yield count
+                continue
+            nap = asyncio.ensure_future(self._clock.sleep(left)) if left is not None else None
+            try:
+                await asyncio.wait({ended, *([nap] if nap else [])}, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                if nap:
+                    nap.cancel()
 
 
 class _SessionWatch:

@@ -89,9 +89,9 @@ class Desk:
     def run(self) -> str:
         return self._lease.run
 
-    def performed(self, address: str) -> None:
+    def performed(self, key: str) -> None:
         """Mark a command as performed; stored with the next event, because repeating it is harmless."""
-        self._performed.append(address)
+        self._performed.append(key)
 
     def stray(self, act: str, what: str, detail: str) -> None:
         """Record something that was ignored; stored with the next event."""

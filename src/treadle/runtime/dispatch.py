@@ -1,10 +1,8 @@
 """Prepares everything before an agent starts, and stores it, so that the next process finds it after a crash."""
 
 import asyncio
-import json
 import secrets
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -13,23 +11,20 @@ from urllib.parse import quote
 
 import msgspec
 
-from treadle.errors import MemoryFailure, PortError, writing
+from treadle.errors import writing
 from treadle.git.files import write_unless_foreign
 from treadle.git.globs import naming
 from treadle.kernel.commands import ActivityCommand, RunAgent
-from treadle.kernel.state import Instance, State
-from treadle.memory.dialogue import AcceptedAnswer, Seat, dialogues_in
-from treadle.ports import Abilities, Ended, Payloads, Work
+from treadle.kernel.state import State
+from treadle.memory.seating import Seating
+from treadle.ports import Abilities, Ended, Work
 from treadle.prompts import bundle
 from treadle.prompts.agent_prompt import note_paths
 from treadle.prompts.scope import permissions
-from treadle.prompts.variables import dialogue, dialogue_kind, has_dialogue, input_values, parameters_of
-from treadle.protocol.items import Json
-from treadle.protocol.model import Protocol
-from treadle.results.assignment import MEMORY, Assignment
+from treadle.results.assignment import Assignment
 from treadle.results.channels import HANDED_ON_FILE, Before, load_before, prepare_lane, save_before
 from treadle.results.exits import FILE as EXITS
-from treadle.results.exits import StepExits, encode_exits, mark_of
+from treadle.results.exits import StepExits, encode_exits
 from treadle.results.handoff import FILES as HANDOVERS
 from treadle.results.handoff import is_foreign
 from treadle.results.intake import MAX_ANSWER, read_file, remove_file, replace_file
@@ -38,88 +33,6 @@ from treadle.runtime.desk import Desk
 from treadle.runtime.view_files import bundle_files
 from treadle.runtime.world import RunWorld
 from treadle.views.story_files import artifact_files
-
-# Dialogues of runs: an agent with a session in its role gets a seat in its instance's dialogue, and sees the accepted
-# answers.
-#
-# A dialogue is a view of the log plus the agents' own messages; each accepted answer is added once, by any process.
-
-
-class Seating:
-    """Seats the agents of one run in their dialogues. All methods block for a moment."""
-
-    def __init__(self, path: Path, payloads: Payloads) -> None:
-        self._path, self._payloads = path, payloads
-        self._ended: set[str] = set()
-
-    def seat(self, protocol: Protocol, state: State, job: RunAgent, token: str) -> dict[str, str]:
-        """Return the variables that lead an agent to its dialogue; empty if its role has no session."""
-        role, inst = protocol.roles[job.role], state.insts[job.inst]
-        if not has_dialogue(role):
-            return {}
-        letters = parameters_of(protocol, state, job, self._payloads)
-        seat = Seat(
-            run=state.run,
-            session=dialogue(protocol, state.run, inst),
-            act=job.id,
-            step=job.step,
-            agent=role.symbol or job.role,
-            round=letters.get("R", ""),
-            phase=letters.get("P", ""),
-        )
-        task = _text(input_values(job.inputs, self._payloads))
-        accepted = _accepted_answers(protocol, inst, self._payloads)
-        try:
-            with dialogues_in(self._path) as dialogues:
-                dialogues.admit(seat, mark_of(token), dialogue_kind(protocol, inst), task, accepted)
-        except PortError as error:
-            raise MemoryFailure(
-                f"the dialogue {seat.session} cannot be kept: {error}", code="memory.dialogue"
-            ) from error
-        return {MEMORY: str(self._path)}
-
-    def dismiss(self, token: str) -> None:
-        """Give up the seat of an ended activity; harmless if it had none, or the dialogues cannot be opened."""
-        if self._path.exists():
-            with suppress(PortError), dialogues_in(self._path) as dialogues:
-                dialogues.dismiss(mark_of(token))
-
-    def show(self, protocol: Protocol, state: State) -> None:
-        """Add the last accepted answers to dialogues that are over; in others, the next seated agent gets them."""
-        if not any(map(has_dialogue, protocol.roles.values())) or not self._path.exists():
-            return
-        over = [inst for id_, inst in state.insts.items() if inst.outcome and id_ not in self._ended]
-        if over:
-            self._ended |= {inst.id for inst in over}
-            with suppress(PortError), dialogues_in(self._path) as dialogues:
-                for inst in over:
-                    dialogues.tell(
-                        dialogue(protocol, state.run, inst), _accepted_answers(protocol, inst, self._payloads)
-                    )
-
-
-def _accepted_answers(protocol: Protocol, inst: Instance, payloads: Payloads) -> list[AcceptedAnswer]:
-    """Return the accepted answers of a dialogue's agents, oldest first; only the last of each exit."""
-    steps = protocol.graphs[inst.graph].steps
-    answers = []
-    for name, slot in sorted(inst.slots.items(), key=lambda entry: entry[1].seq):
-        step, _, exit_ = name.rpartition(".")
-        role = protocol.roles.get(steps[step].role) if step in steps else None
-        if role and has_dialogue(role) and not exit_.startswith("!"):
-            answer = _text(payloads.get(slot.ref)) if slot.ref else ""
-            answers.append(AcceptedAnswer(f"{name}@{slot.seq}", step, f"→{exit_}", answer))
-    return answers
-
-
-def _text(value: Json) -> str:
-    """Format a payload for reading: only its message, if it has no other fields."""
-    filled = (
-        {name: part for name, part in value.items() if part not in (None, "", [])} if isinstance(value, dict) else {}
-    )
-    if isinstance(value, dict) and set(filled) <= {"message"}:
-        return str(filled.get("message", ""))
-    text = json.dumps(filled or value, ensure_ascii=False, separators=(",", ":"))
-    return text.encode(errors="replace").decode()
 
 
 class AgentTools(Port):
@@ -190,14 +103,14 @@ class Dispatch:
         before = await load_before(home)
         return DispatchedWork(work, self._step_exits(job), before) if work and before is not None else None
 
-    async def serve_again(self, sent: DispatchedWork) -> None:
+    async def serve_again(self, dispatched: DispatchedWork) -> None:
         """Serve the tools of an agent from an earlier process at their old address; record a stray if that fails."""
-        at = sent.work.tools_at
-        if at and await self._tools_of(sent.work, sent.step_exits) != at:
+        at = dispatched.work.tools_at
+        if at and await self._tools_of(dispatched.work, dispatched.step_exits) != at:
             lost = f"its tools cannot be served at {at} any more; `treadle emit` and its last output work"
-            self._desk.stray(sent.work.act, "tools", lost)
+            self._desk.stray(dispatched.work.act, "tools", lost)
 
-    async def send(self, job: RunAgent, state: State, abilities: Abilities) -> DispatchedWork:
+    async def prepare(self, job: RunAgent, state: State, abilities: Abilities) -> DispatchedWork:
         """Open a lane, write the bundle and record the lane's state; `work.json` comes last and makes it valid."""
         lane = await self._world.workspace.open(state, job)
         home = home_of(self._folder, job)
@@ -248,9 +161,9 @@ class Dispatch:
             await asyncio.to_thread(replace_file, home, _WORK, msgspec.json.encode(work, enc_hook=str))
         return DispatchedWork(work, step_exits, before)
 
-    async def next_round(self, sent: DispatchedWork, ended: Ended, words: str) -> DispatchedWork:
+    async def next_round(self, dispatched: DispatchedWork, ended: Ended, words: str) -> DispatchedWork:
         """Prepare another round of the same conversation, lane and token; `ended` has the usage so far."""
-        before = sent.work
+        before = dispatched.work
         work = msgspec.structs.replace(
             before,
             prompt=words,
@@ -260,21 +173,21 @@ class Dispatch:
             used=ended.usage,
         )
         if work.tools_at:  # this process may not serve them yet
-            work = msgspec.structs.replace(work, tools_at=await self._tools_of(work, sent.step_exits))
+            work = msgspec.structs.replace(work, tools_at=await self._tools_of(work, dispatched.step_exits))
         with writing(work.home):
             await asyncio.to_thread(replace_file, work.bundle, _MCP, self._mcp(work))
             await asyncio.to_thread(replace_file, work.home, _WORK, msgspec.json.encode(work, enc_hook=str))
-        return sent._replace(work=work)
+        return dispatched._replace(work=work)
 
     def close_tools(self, job: RunAgent) -> None:
         """Close the tools of an ended activity."""
         if self._tools and (task := self._served.pop(job.id, None)):
             self._tools.close(task)
 
-    async def dismiss(self, sent: DispatchedWork) -> None:
+    async def dismiss(self, dispatched: DispatchedWork) -> None:
         """Give up the agent's seat in its dialogue, because it has answered or never will."""
         if self._seating:
-            await asyncio.to_thread(self._seating.dismiss, sent.work.token)
+            await asyncio.to_thread(self._seating.dismiss, dispatched.work.token)
 
     async def keep_notes(self, job: RunAgent, notes: str) -> None:
         """Store an agent's notes for its successor in the same instance."""

@@ -122,8 +122,10 @@ class Timers:
 class Tasks:
     """Starts and cancels commands; a job waits until the cancelled jobs of its instance have really ended."""
 
-    def __init__(self, performer: Performer, inbox: Inbox, timers: Timers, repeated: Iterable[Command] = ()) -> None:
-        self._performer, self._inbox, self._timers = performer, inbox, timers
+    def __init__(
+        self, desk: Desk, performer: Performer, inbox: Inbox, timers: Timers, repeated: Iterable[Command] = ()
+    ) -> None:
+        self._desk, self._performer, self._inbox, self._timers = desk, performer, inbox, timers
         self._jobs: dict[str, asyncio.Task[None]] = {}
         self._ending: dict[str, set[asyncio.Task[None]]] = {}
         self._others: set[asyncio.Task[None]] = set()
@@ -160,7 +162,7 @@ class Tasks:
                 if task := self._jobs.pop(id_, None):
                     self._ending.setdefault(task.get_name(), set()).add(task)
                     task.cancel()
-                self._performer.performed(outbox_key(command))
+                self._desk.performed(outbox_key(command))
             case Nudge(id=id_, count=count):
                 self._spawn(self._performer.nudge(id_, count))
             case AskHuman():
@@ -172,6 +174,8 @@ class Tasks:
 
     def _start_job(self, job: ActivityCommand, state: State) -> None:
         # A cancelled agent may still write to the lane; the next job of its instance starts when it really has ended.
+        # `old` is usually no cancelled job: `RunChecks` has the id of its `RunAgent`, whose task has just put the claim
+        # into the inbox and is about to end.
         before = [*self._ending.get(job.inst, ()), *([old] if (old := self._jobs.get(job.id)) else [])]
 
         async def run() -> None:

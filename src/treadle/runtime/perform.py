@@ -58,7 +58,7 @@ class Perform(Performer):
         return Failed(id=event_id(job, "failed"), ts=self._world.clock.now(), act=job.id, why=why, detail_ref=ref)
 
     async def _effect(self, job: RunEffect, state: State) -> Event:
-        """Perform an effect (`VerifiedMerges`, then `GitEffects`), and return its exit as `Exited`."""
+        """Perform an effect (`GitEffects`), and return its exit as `Exited`."""
         outcome = await self._world.effects.perform(job, self._case(state))
         fields = {**outcome.fields, **own_fields(self._desk.protocol, outcome.exit, job, state, self._world.payloads)}
         envelope = envelope_of(self._desk.protocol, outcome.exit, fields, self._world.payloads)
@@ -89,9 +89,9 @@ class Perform(Performer):
             kept = fields
             derived = routed_values(self._desk.protocol, tag_of(job.exit), fields, self._world.payloads.put)
             # Advisory checks refuse nothing; the live view shows their advice.
-            advisory = {check.name for check in job.checks if check.advisory}
+            advisory = [check for check in job.checks if check.advisory]
             for one in verdict.results:
-                if one.check in advisory and not one.ok:
+                if not one.ok and any(one.is_of(check) for check in advisory):
                     words = first_advice(report_words(read_value(self._world.payloads.get, one.report_ref)))
                     note = f"{base_of(job.step)} is accepted; advice of {one.check}{f': {words}' if words else ''}"
                     self._world.progress(job.id, Progress(note=note))
@@ -128,11 +128,7 @@ class Perform(Performer):
         if message.what == "outage" and is_out(self._desk.state):  # with the time at which it goes on
             text = f"an agent is {outage_line(self._desk.state)}"
         await self._quietly(lambda: self._world.notifier.notify(self._desk.run, message.what, text))
-        self.performed(outbox_key(message))
-
-    def performed(self, address: str) -> None:
-        """Mark a command of the outbox as performed, so it is not repeated."""
-        self._desk.performed(address)
+        self._desk.performed(outbox_key(message))
 
     def stop_driving(self, *, orderly: bool) -> None:
         """Prepare for the cancellation of all jobs; `AgentJobs.stop_driving` says which agents keep working."""

@@ -30,15 +30,16 @@ class LogEntry(NamedTuple):
     body: bytes
     chain: bytes
     opened: tuple[tuple[str, bytes], ...]
-    """Commands that are now open, by their id in the outbox."""
+    """Commands that are now open, by their key in the outbox."""
     closed: tuple[str, ...]
+    """The keys of commands that are no longer open."""
     set: tuple[tuple[str, int], ...]
     """Timers, and when they are due."""
     unset: tuple[str, ...]
 
 
 def make_entry(last: bytes, state: State, event: Event, commands: tuple[Command, ...]) -> LogEntry:
-    """The row for an event that led to this state and these commands."""
+    """Make the row for an event that led to this state and these commands."""
     body = encode_event(event)
     timers = [command for command in commands if isinstance(command, SetTimer)]
     dropped = [command.id for command in commands if isinstance(command, CancelTimer)]
@@ -85,7 +86,7 @@ class LogBatch(msgspec.Struct, frozen=True, kw_only=True):
     taken: Sequence[int] = ()
     """Rows of the inbox that are dealt with."""
     performed: Sequence[str] = ()
-    """Addresses in the outbox that need not be repeated."""
+    """The keys of commands in the outbox that need not be repeated."""
     strays: Sequence[Stray] = ()
     snapshot: bool = False
 
@@ -119,18 +120,18 @@ def write_batch(db: sqlite3.Connection, lease: Lease, batch: LogBatch, bodies: d
     for entry in batch.entries:
         db.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?)", (run, entry.seq, entry.id, entry.body, entry.chain))
         # Closed before opened, and unset before set: an event may issue a command or timer of the same id again.
-        for id_ in entry.closed:
-            db.execute("DELETE FROM outbox WHERE run = ? AND id = ?", (run, id_))
-        for id_, body in entry.opened:
-            db.execute("INSERT OR REPLACE INTO outbox VALUES (?, ?, ?)", (run, id_, body))
+        for key in entry.closed:
+            db.execute("DELETE FROM outbox WHERE run = ? AND id = ?", (run, key))
+        for key, body in entry.opened:
+            db.execute("INSERT OR REPLACE INTO outbox VALUES (?, ?, ?)", (run, key, body))
         for id_ in entry.unset:
             db.execute("DELETE FROM timers WHERE run = ? AND id = ?", (run, id_))
         for id_, due in entry.set:
             db.execute("INSERT OR REPLACE INTO timers VALUES (?, ?, ?)", (run, id_, due))
     for n in batch.taken:
         db.execute("DELETE FROM inbox WHERE n = ?", (n,))
-    for id_ in batch.performed:
-        db.execute("DELETE FROM outbox WHERE run = ? AND id = ?", (run, id_))
+    for key in batch.performed:
+        db.execute("DELETE FROM outbox WHERE run = ? AND id = ?", (run, key))
     for it in batch.strays:
         values = (run, it.at, it.act, it.what, it.detail)
         db.execute("INSERT INTO strays (run, at, act, what, detail) VALUES (?, ?, ?, ?, ?)", values)

@@ -1,17 +1,15 @@
 """The store on SQLite: event, commands and timers in one transaction, before anything is done about them."""
 
-import asyncio
 import secrets
 import sqlite3
-import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from queue import SimpleQueue
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final
 
 import msgspec
 
+from treadle.config.project import Project, make_local
 from treadle.errors import PortError, TreadleError
 from treadle.kernel.events import Event, RunStarted, Usage
 from treadle.kernel.replay import Row, encode_event
@@ -35,124 +33,7 @@ from treadle.store.gc import Freed, forget_runs
 from treadle.store.history import ROW, AuditReport, History, audit_run, newest_snapshot, read_history
 from treadle.store.leases import claim_lease, release_lease, renew_lease
 from treadle.store.records import InboxItem, Lease, Run, Stray
-
-# The one thread that writes: all jobs from one turn of the event loop share a transaction and its fsync.
-#
-# Jobs of later turns join as long as the thread is busy with an earlier one. Runs that share a commit go on together
-# and write again in one turn, which keeps them together.
-
-T = TypeVar("T")
-Job = Callable[[sqlite3.Connection], T]
-_FULL: Final = "PRAGMA synchronous = FULL"
-_NORMAL: Final = "PRAGMA synchronous = NORMAL"
-_ENOUGH: Final = 512
-"""Jobs in one transaction; those of later turns wait for the next one."""
-
-
-class _Order(NamedTuple):
-    job: Job[Any]
-    durable: bool
-    done: "asyncio.Future[Any]"
-    loop: asyncio.AbstractEventLoop
-
-
-class Writer:
-    """A thread that runs jobs on its own connection, in order, several to a transaction.
-
-    A job must raise a refusal before its first write; a job that breaks does not affect the others.
-    """
-
-    def __init__(self, open_: Callable[[], sqlite3.Connection], explain: Callable[[sqlite3.Error], PortError]) -> None:
-        self._open, self._explain = open_, explain
-        self._orders: list[_Order] = []
-        self._turn: asyncio.AbstractEventLoop | None = None
-        self._queue: SimpleQueue[list[_Order] | None] = SimpleQueue()
-        self._thread: threading.Thread | None = None
-        self.commits = 0
-
-    async def run(self, job: Job[T], *, durable: bool = True) -> T:
-        """Return the job's result once it is durable; without `durable`, once other connections see it."""
-        loop = asyncio.get_running_loop()
-        done: asyncio.Future[T] = loop.create_future()
-        self._orders.append(_Order(job, durable, done, loop))
-        if self._turn is not loop:  # later ones of the same turn go along
-            self._turn = loop
-            loop.call_soon(self._submit)
-        return await done
-
-    def close(self) -> None:
-        """Finish the pending jobs, and stop."""
-        self._submit()
-        if self._thread is not None:
-            self._queue.put(None)
-            self._thread.join()
-            self._thread = None
-
-    def _submit(self) -> None:
-        self._turn = None
-        if not self._orders:
-            return
-        orders, self._orders = self._orders, []
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._work, name="treadle-store", daemon=True)
-            self._thread.start()
-        self._queue.put(orders)
-
-    def _work(self) -> None:
-        db = self._open()
-        try:
-            while (orders := self._queue.get()) is not None:
-                while len(orders) < _ENOUGH and not self._queue.empty():
-                    more = self._queue.get()
-                    if more is None:
-                        self._queue.put(None)
-                        break
-                    orders += more
-                self._settle(orders, self._run_together(db, orders))
-        finally:
-            db.close()
-
-    def _run_together(self, db: sqlite3.Connection, orders: list[_Order]) -> list[Any]:
-        """Run jobs in one transaction; return the result of each, or the exception it ended with."""
-        try:
-            db.execute(_FULL if any(order.durable for order in orders) else _NORMAL)
-            db.execute("BEGIN IMMEDIATE")
-            results: list[Any] = []
-            for order in orders:
-                try:
-                    results.append(order.job(db))
-                except sqlite3.Error:
-                    raise
-                except Exception as error:  # noqa: BLE001, RUF100 - a refusal before the first write: its own result
-                    results.append(error)
-            db.execute("COMMIT")
-        except sqlite3.Error as error:
-            if db.in_transaction:
-                db.execute("ROLLBACK")
-            if len(orders) > 1:  # each by itself, so that one that breaks does not take the others with it
-                return [result for order in orders for result in self._run_together(db, [order])]
-            return [self._explain(error)]
-        self.commits += 1
-        return results
-
-    def _settle(self, orders: list[_Order], results: list[Any]) -> None:
-        """Wake each event loop once: its runs then go on together, and write again in one turn."""
-        by_loop: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], Any]]] = {}
-        for order, result in zip(orders, results, strict=True):
-            by_loop.setdefault(order.loop, []).append((order.done, result))
-
-        def wake(settled: list[tuple["asyncio.Future[Any]", Any]]) -> None:
-            for done, result in settled:
-                if done.cancelled():
-                    continue
-                if isinstance(result, BaseException):
-                    done.set_exception(result)
-                else:
-                    done.set_result(result)
-
-        for loop, settled in by_loop.items():
-            if not loop.is_closed():
-                loop.call_soon_threadsafe(wake, settled)
+from treadle.store.writer import Writer
 
 
 class _EventUsage(msgspec.Struct):
@@ -177,7 +58,7 @@ class Store:
         self.writer = Writer(lambda: connect(path), lambda error: explain_failure(path, error))
 
     def close(self) -> None:
-        """Finishes writing and lets go of the file."""
+        """Finish writing and close the file."""
         self.writer.close()
         self._db.close()
 
@@ -193,7 +74,7 @@ class Store:
     # runs
 
     def create(self, run: Run, protocol: Protocol, start: RunStarted) -> None:
-        """A new run with its protocol and its first event, which waits in the inbox for a driver."""
+        """Store a new run with its protocol and its first event, which waits in the inbox for a driver."""
         with explaining_failures(self.path), self._with_payloads():
             if self._db.execute("SELECT 1 FROM runs WHERE run = ?", (run.id,)).fetchone():
                 raise TreadleError(f"a run {run.id} already exists; give another --name", code="run.exists")
@@ -212,13 +93,13 @@ class Store:
             self._db.execute("UPDATE runs SET settings = ? WHERE run = ?", (text, run))
 
     def runs(self) -> list[Run]:
-        """All runs, the latest first."""
+        """Return all runs, the latest first."""
         with explaining_failures(self.path):
             rows = self._db.execute(f"SELECT {_COLUMNS} FROM runs ORDER BY created DESC, run DESC").fetchall()
         return [_run(row) for row in rows]
 
     def run(self, id_: str) -> Run:
-        """One run; a helpful error if there is none of that name."""
+        """Return a run; if there is none of that name, raise an error with the names that exist."""
         with explaining_failures(self.path):
             row = self._db.execute(f"SELECT {_COLUMNS} FROM runs WHERE run = ?", (id_,)).fetchone()
         if row is None:
@@ -228,7 +109,7 @@ class Store:
         return _run(row)
 
     def protocol(self, digest_: str) -> Protocol:
-        """A protocol that a run was pinned to; read once, for one of this digest cannot become another."""
+        """Return a protocol that a run was pinned to; read once, because the digest fixes its contents."""
         if digest_ in self._protocols:
             return self._protocols[digest_]
         with explaining_failures(self.path):
@@ -250,7 +131,7 @@ class Store:
     # history
 
     def load(self, run: str) -> History:
-        """Where a run stands, worked out from its log."""
+        """Return the state of a run: its newest snapshot, and the events since then reduced again."""
         with explaining_failures(self.path), glance(self._db):
             record = self.run(run)
             snapshot = newest_snapshot(self._db, run)
@@ -258,7 +139,7 @@ class Store:
             return read_history(self._db, record, protocol, load_state(snapshot.body) if snapshot else State())
 
     def events(self, run: str) -> Iterable[tuple[int, bytes]]:
-        """The log of a run, as it was written."""
+        """Yield the log of a run, as it was written."""
         with explaining_failures(self.path):
             yield from self._db.execute("SELECT seq, body FROM events WHERE run = ? ORDER BY seq", (run,))
 
@@ -292,7 +173,7 @@ class Store:
             return forget_runs(self._db, list(runs), dry=dry)
 
     def unfinished(self, run: str) -> dict[str, bytes]:
-        """Commands in the outbox, by address."""
+        """Return the commands in the outbox that were not performed yet, by their key."""
         with explaining_failures(self.path):
             return dict(self._db.execute("SELECT id, body FROM outbox WHERE run = ? ORDER BY id", (run,)).fetchall())
 
@@ -344,6 +225,20 @@ class Store:
         with explaining_failures(self.path):
             rows = self._db.execute(query, (run, run)).fetchall()
         return [InboxItem(n=n, run=run, body=body) for n, run, body in rows]
+
+
+@contextmanager
+def opened_store(project: Project, *, create: bool = False) -> Iterator[Store]:
+    """Open the project's store; a missing one is created only for a first run."""
+    if create:
+        make_local(project)
+    elif not project.store.exists():
+        raise TreadleError(f"{project.root} has no runs yet; `treadle run SPEC` starts one", code="run.none")
+    store = Store(project.store, create=create)
+    try:
+        yield store
+    finally:
+        store.close()
 
 
 def _open(path: Path, *, create: bool, reading: bool) -> sqlite3.Connection:

@@ -13,13 +13,12 @@ import msgspec
 from treadle.config.project import Project
 from treadle.config.projects import Projects
 from treadle.engines.client import Client
-from treadle.engines.run_settings import opened_store
 from treadle.engines.service import take_up
 from treadle.engines.status import follow_run, read_status, status_of
 from treadle.errors import TreadleError, UnclearSentence
 from treadle.protocol.model import base_of
 from treadle.store.records import Run, default_run
-from treadle.store.sqlite import Store
+from treadle.store.sqlite import Store, opened_store
 from treadle.talk.orders import RunFacts, SpokenCommand, facts_of, names_of, orders_for, ways_to_answer
 from treadle.talk.phrases import SAYABLE, Sentence, parse_sentence
 from treadle.views.run_status import rest_lines, status_lines

@@ -154,13 +154,15 @@ def _event_words(move: Move) -> str:
 def _check_results(event: Checked, before: State) -> str:
     """Describe the results of checks: refusals first, then the notes of advisory checks."""
     asked = before.acts[event.act].checks if event.act in before.acts else ()
-    advisory = {check.name for check in asked if check.advisory}
-    reported = {result.check for result in event.results}
-    failed = [result.check for result in event.results if not result.ok]
-    refused = [name for name in failed if name not in advisory]
-    silent = [check.name for check in asked if check.name not in reported | advisory]
+    advisory = [check for check in asked if check.advisory]
+    failed = [result for result in event.results if not result.ok]
+    advice = [result for result in failed if any(result.is_of(check) for check in advisory)]
+    refused = [result.check for result in failed if result not in advice]
+    silent = [
+        check.name for check in asked if not check.advisory and not any(result.is_of(check) for result in event.results)
+    ]
     verdict = f"{', '.join(refused)} failed" if refused else f"{', '.join(silent)} did not run" if silent else ""
-    noted = ", ".join(name for name in failed if name in advisory)
+    noted = ", ".join(result.check for result in advice)
     return (verdict or "all is well") + (f"; noted: {noted}" if noted else "")
 
 

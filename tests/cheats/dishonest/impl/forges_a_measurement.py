@@ -10,9 +10,10 @@ import sys
 from pathlib import Path
 
 from treadle.config.project import Project
-from treadle.engines.run_settings import opened_store, settings_of
+from treadle.engines.run_settings import settings_of
 from treadle.evidence.measurements import Cache
 from treadle.evidence.project_facts import ProjectTools
+from treadle.store.sqlite import opened_store
 from treadle.toolchains.results import TestResult, TestRun
 from treadle.toolchains.toolchain import toolchain_of
 
