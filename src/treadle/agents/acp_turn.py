@@ -186,10 +186,10 @@ def _below(path: str, root: str) -> str:
 # Starting, continuing or forking a conversation.
 
 _RULES: Final = (
-    "You work on one step of a larger run, and nobody reads along: do not ask questions, end the step with the exit "
-    f"that says what is missing. Hand in how the step ended with the tool `{EMIT}` of the MCP server `{SERVER}` (your "
-    f"list of tools may call it `mcp_{SERVER}_{EMIT}` or `{SERVER}_{EMIT}`), and correct what it does not accept. "
-    "Leave your changes in the working tree: they are committed for you."
+    "You work on one step of a larger run, and no person can answer you: do not ask questions, but end the step with "
+    f"the exit that names what is missing. Hand in your exit with the tool `{EMIT}` of the MCP server `{SERVER}` (your "
+    f"list of tools may call it `mcp_{SERVER}_{EMIT}` or `{SERVER}_{EMIT}`), and correct what it refuses. "
+    "Leave your changes in the working tree: Treadle commits them."
 )
 """Instructions before the first prompt of a conversation, because the protocol has no system prompt."""
 
@@ -220,10 +220,10 @@ async def open_conversation(agent: ClientSideConnection, job: AcpJob, able: Agen
         try:
             name, how, options = await _continue(agent, job, able, servers)
         except RequestError as error:
-            print_event("note", text=f"its conversation is not to be had: {_short(str(error))}")
+            print_event("note", text=f"it could not load its conversation: {_short(str(error))}")
         if not name:
-            what = "branch off from" if job.fork else "go on with"
-            print_event("note", text=f"it cannot {what} a conversation: it begins afresh, and is told everything again")
+            what = "branch off from" if job.fork else "continue"
+            print_event("note", text=f"it cannot {what} a conversation: it begins a new one with a complete prompt")
     if not name:
         session = await agent.new_session(job.lane, mcp_servers=servers)
         name, how, options = session.session_id, "new", session.config_options

@@ -61,7 +61,7 @@ def everyone() -> Iterator[Process]:
 
 
 def descendants(root: int) -> list[Process]:
-    """The children of a process, their children, and so on."""
+    """Return the children of a process, their children, and so on."""
     children: dict[int, list[Process]] = {}
     for process in everyone():
         children.setdefault(process.parent, []).append(process)
@@ -113,7 +113,7 @@ def _environ(pid: int) -> list[bytes]:
 
 
 def _line_of(pid: int) -> Iterator[int]:
-    """A process and all it descends from."""
+    """Yield a process and all its ancestors."""
     while pid:
         yield pid
         process = find_process(pid)

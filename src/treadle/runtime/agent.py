@@ -1,4 +1,4 @@
-"""An agent's activity, from dispatch to claim. After a crash, the next process continues it where it was."""
+"""An agent's activity, from dispatch to claim. After a crash, the next process continues it where it stopped."""
 
 import asyncio
 import os
@@ -91,6 +91,7 @@ def _redact(path: Path, redaction: Redaction, since: int) -> list[str]:
     """Redact a file and return the names of the secrets in it; files unchanged since `since` are not read."""
     with suppress(OSError):
         state = path.lstat()
+        # The change time, because a program can set the modification time of its files.
         if not stat.S_ISREG(state.st_mode) or state.st_ctime_ns < since or state.st_size > _LARGEST:
             return []
         with os.fdopen(os.open(path, _OPENING), "rb") as file:
@@ -109,7 +110,7 @@ def _redact(path: Path, redaction: Redaction, since: int) -> list[str]:
 _FILES: Final = 400
 ROUNDS: Final = 1
 """The number of times that Treadle asks an agent without an answer to continue."""
-DEGRADED: Final = "this agent cannot branch off from a conversation: it begins anew, and its prompt has what was agreed"
+DEGRADED: Final = "this agent cannot branch off from a conversation: it begins a new one with a complete prompt"
 REMINDER: Final = "REMINDER: Emit a decision to complete this phase."
 
 
@@ -211,7 +212,7 @@ class AgentJobs:
     async def _redact_files(self, work: Work) -> None:
         """Redact the lent keys from an agent's files, before anything of them is stored."""
         for sentence in await asyncio.to_thread(redact_files, work, self._world.agents.secrets()):
-            note = f"{sentence}; it is taken out"
+            note = f"{sentence}; Treadle has removed it"
             self._desk.stray(work.act, "key", note)
             self._world.progress(work.act, Progress(note=note))
 

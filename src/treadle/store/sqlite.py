@@ -136,7 +136,7 @@ class Writer:
         return results
 
     def _settle(self, orders: list[_Order], results: list[Any]) -> None:
-        """Wake each event loop once: its runs then go on together, and write again in one turn."""
+        """Wake each event loop once: its runs then continue together, and write again in one turn."""
         by_loop: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], Any]]] = {}
         for order, result in zip(orders, results, strict=True):
             by_loop.setdefault(order.loop, []).append((order.done, result))
@@ -250,7 +250,7 @@ class Store:
     # history
 
     def load(self, run: str) -> History:
-        """Where a run stands, worked out from its log."""
+        """Compute the position of a run from its log."""
         with explaining_failures(self.path), glance(self._db):
             record = self.run(run)
             snapshot = newest_snapshot(self._db, run)
@@ -258,7 +258,7 @@ class Store:
             return read_history(self._db, record, protocol, load_state(snapshot.body) if snapshot else State())
 
     def events(self, run: str) -> Iterable[tuple[int, bytes]]:
-        """The log of a run, as it was written."""
+        """Return the stored log of a run."""
         with explaining_failures(self.path):
             yield from self._db.execute("SELECT seq, body FROM events WHERE run = ? ORDER BY seq", (run,))
 
