@@ -184,7 +184,7 @@ def test_records_of_a_dialogue_cannot_be_deleted(memory: Memory) -> None:
         ),
     ]
     for name, arguments in calls:
-        assert "stays said" in call(planner, name, arguments).text
+        assert "cannot be deleted" in call(planner, name, arguments).text
     assert said(planner, "memory_read") == "R0|MT|→INIT|build it"
     assert not call(planner, "delete_entities", {"entityNames": 5}).ok
     assert call(planner, "create_entities", {"entities": [{"name": "x", "entityType": "t", "observations": []}]}).ok

@@ -286,8 +286,9 @@ def detect_python(folder: Folder) -> DetectedLanguage | None:
         is_package = bool(folder.first("pyproject.toml", "setup.py"))
         needs = "-e . " if is_package else "-r requirements.txt " if folder.has("requirements.txt") else ""
         text = (
-            f"`python3 -m venv .venv && .venv/bin/python -m pip install {needs}pytest`, then remove treadle.toml and "
-            "`treadle init` again: the project has no environment of its own, so its tests would run in the machine's"
+            "the project has no environment of its own, so its tests would run in the machine's: run "
+            f"`python3 -m venv .venv && .venv/bin/python -m pip install {needs}pytest`, remove treadle.toml, and run "
+            "`treadle init` again"
         )
         advice.append(Hint("init.no_environment", text))
     elif kind == "pytest" and environment.has("pytest") is False:
@@ -339,7 +340,8 @@ def _python_style(folder: Folder, environment: PythonEnvironment) -> tuple[dict[
     missing: dict[str, Hint] = {}
     for name, tool, arguments, why in wanted:
         if why and environment.has(tool) is False:
-            text = f"{why} asks for {tool}, which is not installed, so it is not set up: `{environment.install(tool)}`"
+            lack = f"{why} asks for {tool}, which is not installed, so treadle.toml does not use it"
+            text = f"{lack}: `{environment.install(tool)}`"
             missing[tool] = Hint("init.tool_missing", f"{text}, then set `toolchain.lint` or `toolchain.format`")
         elif why:
             commands[name] = _python_run(environment, arguments, why)

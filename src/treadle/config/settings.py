@@ -94,7 +94,7 @@ def lines_of(text: str) -> dict[KeyPath, int]:
         statement = "\n".join(lines[start:end])
         try:
             paths = list(_paths(tomllib.loads(statement)))
-        except ValueError:  # it goes on in the next line
+        except ValueError:  # it continues in the next line
             continue
         if statement.lstrip().startswith("["):
             table = paths[-1]

@@ -102,7 +102,7 @@ class ChosenValue(msgspec.Struct, frozen=True):
 
 def render_starter(chosen: Mapping[str, ChosenValue], protocol: Protocol | None = None) -> str:
     """The text of a `treadle.toml`."""
-    lines = ["# Settings of Treadle for this project. Lines such as `#agents = 4` show what could be said.", ""]
+    lines = ["# Settings of Treadle for this project. Lines such as `#agents = 4` show further settings.", ""]
     default = chosen.get("agents.default")
     agent = str(default.value) if default else "claude"
     for section, about in SECTIONS.items():

@@ -1,6 +1,6 @@
 """Reads the evidence and the memory bank of a run from the store and the repository.
 
-The same evidence decides about merges of an instance: `VerifiedMerges` stands before `GitEffects`.
+The same evidence decides about merges of an instance: `VerifiedMerges` wraps `GitEffects`.
 """
 
 import time

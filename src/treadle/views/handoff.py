@@ -33,8 +33,8 @@ from treadle.views.work_order import FAILING, reason_of
 
 NOTHING: Final = """# HANDOFF
 
-No session has worked on a story yet. Whoever works next overwrites this file: what was done this time, what is not
-resolved yet, and what the next session should note.
+No session has worked on a story yet. The next session overwrites this file with what it did, what is still open, and
+notes for the session after it.
 """
 """The file's text before the first hand-over."""
 _WORDS: Final = ("handoff", "summary", "question", "description")

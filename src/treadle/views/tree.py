@@ -22,7 +22,7 @@ OUTAGE_WORDS: Final[dict[Outages, str]] = {
     "quota": "its quota is used up",
     "overload": "its service is overloaded",
     "network": "its service cannot be reached",
-    "billing": "its service demands payment",
+    "billing": "its service wants payment",
     "login": "its login is refused",
     "budget": "a budget is spent",
 }
@@ -53,7 +53,7 @@ def outage_line(state: State) -> str:
     """Describe the outage in one line, for the activities that wait for its end."""
     why = OUTAGE_WORDS[state.outage.why] if state.outage else "its service is out"
     if until := plain(moment(state.timers.get(OUTAGE, 0))):
-        return f"held up, {why}; goes on at {until}"
+        return f"held up, {why}; continues at {until}"
     return f"held up, {why}; {'a person is asked' if is_stopped(state) else 'it is over, but a person has paused it'}"
 
 
