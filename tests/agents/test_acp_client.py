@@ -160,8 +160,8 @@ def test_the_model_is_set_or_refused_with_the_known_ones(lead: Lead, tmp_path: P
     [
         ([["fail", 429, "Slow down."]], LOADS, {"during": "prompt", "code": 429, "message": "Slow down."}),
         ([["die", 3]], LOADS, {"during": "prompt", "message": "the agent ended too early, with exit code 3"}),
-        ([["end", {"stopReason": "never"}]], LOADS, {"during": "start", "message": "does not keep to the protocol"}),
-        ([], {"version": 2}, {"during": "start", "message": "it speaks version 2 of it"}),
+        ([["end", {"stopReason": "never"}]], LOADS, {"during": "start", "message": "violates the protocol"}),
+        ([], {"version": 2}, {"during": "start", "message": "it speaks version 2"}),
         (
             [["log", "ERROR rate limit"], ["log", "ERROR rate limit, again"], ["hang"]],
             LOADS,

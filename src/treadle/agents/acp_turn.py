@@ -343,9 +343,9 @@ async def lead_turn(job: AcpJob, process: Process, prompt: str, complaints: Comp
         how = "broke off" if process.returncode is None else f"ended too early, with exit code {process.returncode}"
         print_event("error", during=during, message=f"the agent {how}")
     except TimeoutError:
-        print_event("error", during="start", message=f"the agent said nothing for {_START_UP:.0f} seconds")
+        print_event("error", during="start", message=f"the agent did not respond within {_START_UP:.0f} seconds")
     except (ValidationError, ValueError) as error:
-        print_event("error", during="start", message=f"the agent does not keep to the protocol: {_short(str(error))}")
+        print_event("error", during="start", message=f"the agent violates the protocol: {_short(str(error))}")
     finally:
         await agent.close()
     return 1
@@ -360,7 +360,7 @@ async def _introduce(agent: ClientSideConnection) -> AgentCapabilities:
     )
     version = introduction.protocol_version
     if version != PROTOCOL_VERSION:
-        raise ValueError(f"it speaks version {version} of it, this is version {PROTOCOL_VERSION}")
+        raise ValueError(f"it speaks version {version}, but Treadle speaks version {PROTOCOL_VERSION}")
     return introduction.agent_capabilities or AgentCapabilities()
 
 

@@ -86,7 +86,7 @@ class ClaudeReader:
                 self._folder = text(event, "cwd")
                 servers = [one for one in each(event, "mcp_servers") if text(one, "status") != "connected"]
                 names = [_short(text(one, "name")) for one in servers]
-                return self._note([f"its server of tools '{name}' is not connected" for name in names])
+                return self._note([f"its tool server '{name}' is not connected" for name in names])
             case "permission_denied":
                 tool, why = text(event, "tool_name"), text(event, "decision_reason")
                 what = f"{_short(tool)}: {_short(why) or 'it is not allowed'}"

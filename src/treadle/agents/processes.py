@@ -36,7 +36,7 @@ class Process(NamedTuple):
 
 
 def find_process(pid: int) -> Process | None:
-    """The living process with this pid; a zombie does not live."""
+    """Return the living process with this pid; a zombie does not live."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             text = file.read()
@@ -54,7 +54,7 @@ def is_running(process: Process) -> bool:
 
 
 def everyone() -> Iterator[Process]:
-    """All living processes."""
+    """Yield all living processes."""
     for name in os.listdir("/proc"):
         if name.isdigit() and (process := find_process(int(name))):
             yield process

@@ -523,6 +523,7 @@ async def _await_keeper(kept: KeeperFiles, pid: int) -> Process:
         if keeper := kept.keeper():
             return keeper
         if not is_running(started):
+            # Any start time will do: the pid is that of our own child until we have reaped it.
             status = status if status is not None else reap(Process(pid, 0, 1))
             if not kept.is_locked():
                 if kept.ended()[0] or kept.was_kept_by(pid):  # it ended, or its program killed it, before this look

@@ -62,7 +62,7 @@ MODULES = dict.fromkeys(("answer", "go", "retry", "skip", "send", "pause", "resu
 
 
 def main() -> int:
-    """Runs the command that the arguments name."""
+    """Run the command that the arguments name."""
     return guard(_run)
 
 

@@ -357,7 +357,7 @@ async def _untracked(repository: Repository | None, project: Project, paths: lis
 
 
 async def _other_projects(repository: Repository, project: Project) -> list[str]:
-    """Other worktrees of the repository that have runs of their own; refs are shared by all of them."""
+    """Return other worktrees of the repository that have runs of their own; all of them share the refs."""
     answer = await repository.refs("worktree", "list", "--porcelain", "-z")
     lines = os.fsdecode(answer.out).split("\0")
     roots = [Path(line.removeprefix("worktree ")) for line in lines if line.startswith("worktree ")]

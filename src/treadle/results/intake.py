@@ -172,7 +172,7 @@ def replace_file(root: Path, name: str, data: bytes, mode: int = 0o644) -> None:
             with suppress(OSError):
                 os.unlink(draft, dir_fd=folder)
             raise
-        os.fsync(folder)
+        os.fsync(folder)  # the new name is part of the folder, and must survive a power cut, too
 
 
 @contextmanager

@@ -38,7 +38,7 @@ class LogEntry(NamedTuple):
 
 
 def make_entry(last: bytes, state: State, event: Event, commands: tuple[Command, ...]) -> LogEntry:
-    """The row for an event that led to this state and these commands."""
+    """Return the row for an event that led to this state and these commands."""
     body = encode_event(event)
     timers = [command for command in commands if isinstance(command, SetTimer)]
     dropped = [command.id for command in commands if isinstance(command, CancelTimer)]

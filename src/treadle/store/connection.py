@@ -43,7 +43,7 @@ def connect(path: Path, *, create: bool = False, reading: bool = False) -> sqlit
 
 @contextmanager
 def transaction(db: sqlite3.Connection) -> Iterator[None]:
-    """All or nothing."""
+    """Run statements as one transaction."""
     db.execute("BEGIN IMMEDIATE")
     try:
         yield

@@ -26,7 +26,7 @@ class Owner(NamedTuple):
 
 
 def this_process() -> Owner:
-    """This process."""
+    """Return the identity of this process."""
     return Owner(socket.gethostname(), _boot_id(), os.getpid(), _start_time(os.getpid()))
 
 
@@ -62,7 +62,7 @@ def _boot_id() -> str:
 
 
 def _start_time(pid: int) -> str:
-    """When a process began, in the system's own words; empty if it is gone (a zombie is)."""
+    """Return when a process began, in the system's own format; empty if it is gone, as a zombie is."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:

@@ -177,7 +177,7 @@ class Store:
         self.writer = Writer(lambda: connect(path), lambda error: explain_failure(path, error))
 
     def close(self) -> None:
-        """Finishes writing and lets go of the file."""
+        """Finish writing and close the file."""
         self.writer.close()
         self._db.close()
 
@@ -193,7 +193,7 @@ class Store:
     # runs
 
     def create(self, run: Run, protocol: Protocol, start: RunStarted) -> None:
-        """A new run with its protocol and its first event, which waits in the inbox for a driver."""
+        """Create a run with its protocol and its first event, which waits in the inbox for a driver."""
         with explaining_failures(self.path), self._with_payloads():
             if self._db.execute("SELECT 1 FROM runs WHERE run = ?", (run.id,)).fetchone():
                 raise TreadleError(f"a run {run.id} already exists; give another --name", code="run.exists")
@@ -212,13 +212,13 @@ class Store:
             self._db.execute("UPDATE runs SET settings = ? WHERE run = ?", (text, run))
 
     def runs(self) -> list[Run]:
-        """All runs, the latest first."""
+        """Return all runs, the latest first."""
         with explaining_failures(self.path):
             rows = self._db.execute(f"SELECT {_COLUMNS} FROM runs ORDER BY created DESC, run DESC").fetchall()
         return [_run(row) for row in rows]
 
     def run(self, id_: str) -> Run:
-        """One run; a helpful error if there is none of that name."""
+        """Return one run; raise an error with suggestions if there is none of that name."""
         with explaining_failures(self.path):
             row = self._db.execute(f"SELECT {_COLUMNS} FROM runs WHERE run = ?", (id_,)).fetchone()
         if row is None:
@@ -228,7 +228,7 @@ class Store:
         return _run(row)
 
     def protocol(self, digest_: str) -> Protocol:
-        """A protocol that a run was pinned to; read once, for one of this digest cannot become another."""
+        """Return a protocol that a run was pinned to; read it once, because the protocol of a digest never changes."""
         if digest_ in self._protocols:
             return self._protocols[digest_]
         with explaining_failures(self.path):
@@ -292,7 +292,7 @@ class Store:
             return forget_runs(self._db, list(runs), dry=dry)
 
     def unfinished(self, run: str) -> dict[str, bytes]:
-        """Commands in the outbox, by address."""
+        """Return the commands in the outbox, by address."""
         with explaining_failures(self.path):
             return dict(self._db.execute("SELECT id, body FROM outbox WHERE run = ? ORDER BY id", (run,)).fetchall())
 

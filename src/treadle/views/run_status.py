@@ -180,7 +180,7 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def list_run(run: Run, protocol: str, driver: str, status: Condition) -> RunEntry:
-    """A run as its record has it, and how it stands."""
+    """Return a run with the data of its record and its status."""
     return RunEntry(
         run=run.id,
         name=run.name,
@@ -283,7 +283,7 @@ def _places(branch: Branch, chronicle: Chronicle, agents: Mapping[str, str]) -> 
 
 
 def run_row(run: RunLine) -> tuple[str, ...]:
-    """A run as the cells of `COLUMNS`."""
+    """Format a run as the cells of `COLUMNS`."""
     first = run.places[0] if run.places else None
     more = f" (+{len(run.places) - 1})" if len(run.places) > 1 else ""
     at = f"{first.step} of {first.instance}{more}" if first else ""

@@ -78,7 +78,7 @@ class LoggedEvent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def describe_move(move: Move, get: Get) -> LoggedEvent:
-    """An event with its reason, its codes, and its consequences."""
+    """Describe an event with its reason, its codes, and its consequences."""
     event, why, code, kinds = move.event, "", "", tuple[str, ...]()
     match event:
         case Exited(channel="effect", envelope=envelope) if envelope.payload_ref:
@@ -109,7 +109,7 @@ def describe_move(move: Move, get: Get) -> LoggedEvent:
 
 
 def event_line(one: LoggedEvent) -> str:
-    """An event on one line."""
+    """Format an event on one line."""
     code = f" [{one.code}]" if one.code else ""
     return f"{one.seq:5}  {one.time[:10]} {one.time[11:19]}  {one.text}{code}"
 

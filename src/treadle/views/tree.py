@@ -196,7 +196,7 @@ def _activity_status(
 
 
 def _open_children(inst: Instance, step: Step) -> str:
-    """The children that a step waits for; empty if it waits for none."""
+    """Return the children that a step waits for; empty if it waits for none."""
     for group in [wait.group for wait in step.wait if wait.group]:
         if inst.groups.get(group) and inst.groups[group].open:
             return f"held, {inst.groups[group].open} of {group} open"
@@ -246,7 +246,7 @@ class Branch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def forest(chronicle: Chronicle, protocol: Protocol, now: int, tree: Iterable[InstanceLine]) -> tuple[Branch, ...]:
-    """The lines of a tree with their times: instances, each with those it has started, in the order of creation."""
+    """Return the lines of a tree with their times: each instance with those that it has started, by creation."""
     lines: dict[str, list[InstanceLine]] = {}
     for line in tree:
         lines.setdefault(line.instance, []).append(line)

@@ -140,7 +140,7 @@ def reason_of(deed: ActivityRecord | None) -> str | None:
 
 
 def _minutes(step: Step) -> int:
-    """The time that a step has; of a question, after which it reminds."""
+    """Return the timeout of a step; of a question, the time until its reminder."""
     return -(-(step.remind if step.kind == "ask" else step.timeout) // 60)
 
 
@@ -163,7 +163,7 @@ def _status(now: RunStatus, inst: Instance, graph: Graph, here: str, session: Ac
 
 
 def _time(ms: int) -> str | None:
-    """ISO 8601, to the second."""
+    """Format a moment in ISO 8601, to the second."""
     return f"{moment(ms)[:19]}Z" if ms else None
 
 
