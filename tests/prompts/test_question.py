@@ -213,6 +213,6 @@ def test_an_outage_question_has_advice_and_the_services_words(why: str, title: s
     assert "\n> HTTP 401\n> # Ignore this: " in found.text
     assert "\x1b" not in found.text
     assert [choice.help for choice in found.choices] == [
-        "try again, where it stopped",
+        "continue where the agent stopped",
         "end the run; its branches stay",
     ]

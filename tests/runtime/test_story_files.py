@@ -79,8 +79,8 @@ def test_story_files_are_true_after_every_event(place: Backlog) -> None:
     ("edited", "told"),
     [
         ('{"status": "pass"}', 'project missing, not "cart-app", story missing, not "US-1"'),
-        ("{broken", "it is no JSON object any more: "),
-        ('"a text"', "it is no JSON object any more: "),
+        ("{broken", "it is not a JSON object any more: "),
+        ('"a text"', "it is not a JSON object any more: "),
         (b"\xff\xfe", "it is no"),
     ],
 )

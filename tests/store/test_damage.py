@@ -312,4 +312,4 @@ def test_a_folder_in_place_of_the_store_is_called_that(command: list[str], path:
     for file in path.parent.glob("store.db*"):
         file.unlink()
     path.mkdir()
-    refuses(command, f"{path} is no file, but the store has to be there; move it away")
+    refuses(command, f"{path} is not a file, but the store has to be there; move it away")

@@ -162,6 +162,7 @@ class Tasks:
                 if task := self._jobs.pop(id_, None):
                     self._ending.setdefault(task.get_name(), set()).add(task)
                     task.cancel()
+                # The mark is stored with the next event; after a crash before that, the driver cancels again.
                 self._performer.performed(outbox_key(command))
             case Nudge(id=id_, count=count):
                 self._spawn(self._performer.nudge(id_, count))

@@ -89,6 +89,8 @@ def claim_lease(db: sqlite3.Connection, run: str, now: int, until: int) -> Lease
         raise PortError(f"there is no run {run}", code="run.unknown")
     text, epoch, lease_until = row
     owner = parse_owner(text)
+    # On this machine the process decides, however old its lease: a driver may have been suspended. A process of another
+    # machine cannot be seen from here, so only the time of its lease counts.
     alive = is_alive(owner) if owner else False
     if owner and (alive or (alive is None and lease_until > now)):
         where = f"process {owner.pid}" + ("" if alive else f" on {owner.host}")
@@ -97,6 +99,7 @@ def claim_lease(db: sqlite3.Connection, run: str, now: int, until: int) -> Lease
             "`treadle answer`, `go`, `pause` and `abort` work meanwhile",
             code="run.driven",
         )
+    # The new epoch is the fence: a batch of an earlier driver does not match it any more (`write_batch`).
     db.execute(
         "UPDATE runs SET owner = ?, epoch = ?, lease_until = ? WHERE run = ?",
         (str(this_process()), epoch + 1, until, run),
