@@ -89,7 +89,7 @@ def test_a_command_with_bad_arguments_is_refused_with_the_right_form(place: Path
         assert result.code == 2, result.out
         return " ".join(f"{result.out} {result.err}".split())
 
-    assert "'Λ3' means nothing here" in told("/arch-critic", "Λ3")
+    assert "'Λ3' is unknown here" in told("/arch-critic", "Λ3")
     assert "`treadle go story /arch-critic Λ₁` or `treadle go story /arch-critic Λ₂ MODULE`" in told(
         "/arch-critic", "x"
     )
