@@ -51,7 +51,7 @@ def test_a_broken_work_order_is_shown_in_the_status(here: Project, text: str) ->
     (here.root / STATE).write_text(text)
     found = treadle("status")
     assert found.code == 0
-    assert found.lacks(f"{STATE} differs from what Treadle wrote", "no JSON object") == []
+    assert found.lacks(f"{STATE} differs from what Treadle wrote", "not a JSON object") == []
 
 
 def test_the_copy_of_a_changed_work_order_is_named_after_the_run_has_moved_on(
