@@ -6,8 +6,8 @@ from treadle.config.model import KEYS, OF_PROTOCOL, SECTIONS, Key
 INTRO = """\
 # Settings
 
-`treadle.toml` lies at the root of the project and is committed with it; `treadle init` writes a first one. Every key
-has a default, so the file may be missing. `treadle config` shows what is in force and where each value came from.
+`treadle.toml` is in the root folder of the project; commit it. `treadle init` writes a first one. Every key has a
+default, so the file may be missing. `treadle config` shows each setting and its source.
 
 A later source wins over an earlier one:
 
@@ -17,7 +17,7 @@ A later source wins over an earlier one:
 4. `TREADLE_SET` in the environment: `TREADLE_SET="limits.agents=2 git.merge=ask"`
 5. `--set KEY=VALUE` on the command line
 
-A key that does not exist or a value of the wrong kind is refused, with its line. Credentials are refused too: keep them
+Treadle refuses unknown keys and values of the wrong kind, and names the line. It also refuses credentials: keep them
 in environment variables, and name the variables in `environment.pass`.
 """
 

@@ -20,7 +20,7 @@ from treadle.views.timeline import LoggedEvent
 
 TIMELINES: Final = DOCS / "timelines"
 STARTS: Final = ("RunAgent", "RunEffect", "RunChecks", "AskHuman")
-KILLED: Final = "Here the process that drives the run is ended by kill -9, and another one takes the run up."
+KILLED: Final = "Here the demo ends the driving process by kill -9, and another process resumes the run."
 
 
 class Turn(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):

@@ -134,7 +134,7 @@ def test_a_session_is_loaded_resumed_forked_or_begun_afresh(
     server = {"type": "http", "name": "treadle", "url": "http://127.0.0.1:9/x", "headers": [header]}
     assert (request["cwd"], request["mcpServers"]) == (job.lane, [server])
     is_afresh = session["how"] == "new"
-    assert bool([note for note in told(events, "note") if "begins afresh" in note["text"]]) == is_afresh
+    assert bool([note for note in told(events, "note") if "begins a new one" in note["text"]]) == is_afresh
     prompt = heard(tmp_path, "session/prompt")[0]["prompt"][0]["text"]
     assert ("All of it." in prompt, "mcp_treadle_emit_exit" in prompt) == (is_afresh, is_afresh)
 
@@ -160,8 +160,8 @@ def test_the_model_is_set_or_refused_with_the_known_ones(lead: Lead, tmp_path: P
     [
         ([["fail", 429, "Slow down."]], LOADS, {"during": "prompt", "code": 429, "message": "Slow down."}),
         ([["die", 3]], LOADS, {"during": "prompt", "message": "the agent ended too early, with exit code 3"}),
-        ([["end", {"stopReason": "never"}]], LOADS, {"during": "start", "message": "does not keep to the protocol"}),
-        ([], {"version": 2}, {"during": "start", "message": "it speaks version 2 of it"}),
+        ([["end", {"stopReason": "never"}]], LOADS, {"during": "start", "message": "violates the protocol"}),
+        ([], {"version": 2}, {"during": "start", "message": "it speaks version 2"}),
         (
             [["log", "ERROR rate limit"], ["log", "ERROR rate limit, again"], ["hang"]],
             LOADS,
@@ -222,10 +222,10 @@ def job_with_source(folder: Path, **changes: Any) -> AcpJob:
         ("/etc/passwd", None, "outside"),
         ("link/a", None, "outside"),
         ("link", None, "outside"),
-        ("loop/a", None, "no sense"),
+        ("loop/a", None, "invalid"),
         (".git/config", None, "git's own"),
         ("../out/answer", (), ""),
-        ("src/\0", None, "no sense"),
+        ("src/\0", None, "invalid"),
     ],
 )
 def test_files_are_written_only_in_the_lane_and_the_scope(
@@ -245,7 +245,7 @@ def test_files_are_written_only_in_the_lane_and_the_scope(
         ({"kind": "execute", "rawInput": {"command": "rm -rf /"}}, ""),
         ({"kind": "read", "locations": [{"path": "/etc/passwd"}]}, ""),
         ({"kind": "edit", "locations": [{"path": "src/a"}]}, ""),
-        ({"kind": "edit"}, "it does not say which file"),
+        ({"kind": "edit"}, "it does not name the file"),
         ({"kind": "delete", "rawInput": {"file_path": "docs/a"}}, "docs/a: it is not among"),
         ({"kind": "move", "locations": [{"path": "src/a"}, {"path": "docs/a"}]}, "docs/a: it is not among"),
         ({"kind": "other", "content": [{"type": "diff", "path": "../a"}]}, "../a: it is outside"),

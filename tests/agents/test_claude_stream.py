@@ -80,7 +80,7 @@ def test_progress_has_texts_tool_calls_and_token_counts() -> None:
         ({"subtype": "init", "mcp_servers": [{"name": "treadle", "status": "connected"}]}, ""),
         (
             {"subtype": "init", "mcp_servers": [{"name": "treadle", "status": "failed"}]},
-            "its server of tools 'treadle' is not connected",
+            "its tool server 'treadle' is not connected",
         ),
         (
             {"subtype": "permission_denied", "tool_name": "Write", "decision_reason": "Path is outside"},

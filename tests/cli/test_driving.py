@@ -99,7 +99,7 @@ def test_a_second_ctrl_c_ends_at_once(chores: Chores) -> None:
         assert first.stderr
         until(lambda: "begins" in first.stderr.readline(), "it has begun")  # type: ignore[union-attr]
         first.send_signal(signal.SIGINT)
-        until(lambda: "once more ends at once" in first.stderr.readline(), "it heard")  # type: ignore[union-attr]
+        until(lambda: "Ctrl-C again stops at once" in first.stderr.readline(), "it heard")  # type: ignore[union-attr]
         first.send_signal(signal.SIGINT)
         assert first.wait(timeout=20) == 130
 

@@ -63,7 +63,7 @@ def test_a_second_one_replaces_the_first(inside: Desk) -> None:
         ('{"exit": {"type": "GC"}}', ["exit.type: 'GC'", "RC or BL"]),
         ('{"exit": {"type": "RC", "tests": []}}', ["exit.tests: ", "computed"]),
         ('{"exit": {"type": "RC"}', ["answer.json", "(line 1, column 24)"]),
-        ('{"exit": {"type": "RC", "type": "BL"}}', ["'type' stands twice"]),
+        ('{"exit": {"type": "RC", "type": "BL"}}', ["'type' appears twice"]),
         ("[]", ["object", "a list"]),
     ],
 )

@@ -115,7 +115,7 @@ def test_a_second_stop_passes_and_tells_the_person_about_the_refusal(agent: Agen
     told = message(agent.ends(again=True))
     assert "refused Did, attempt 1" in told
     assert "Continue with attempt 2" in told
-    assert "nothing in" in message(agent.ends(again=True))
+    assert "holds no answer" in message(agent.ends(again=True))
 
 
 def test_when_no_attempt_is_left_a_person_decides(agent: Agent) -> None:
@@ -162,7 +162,7 @@ def test_an_agent_without_an_answer_is_asked_once(idler: Agent) -> None:
 
 def test_an_old_body_counts_only_where_it_is_asked_for(idler: Agent) -> None:
     idler.writes(".ai/HANDOFF.md", "# HANDOFF\nNEEDS CLARIFICATION: which broom?\n")
-    assert "- nothing in" in idler.ends().err
+    assert "holds no answer" in idler.ends().err
     held = idler.ends(options=("--legacy",))
     assert "exit.why: is missing" in held.err, "the words were found, and this exit wants more"
 

@@ -71,16 +71,16 @@ def test_init_never_overwrites_a_file(root: Path) -> None:
     (root / "treadle.toml").write_text("# mine\n")
     found = treadle("init", "--yes", "--protocol", "v3")
     assert found.code == 0
-    assert "treadle.toml is already there" in found.out
+    assert "treadle.toml exists already" in found.out
     assert "set `toolchain.contract` in treadle.toml" in found.out
-    assert "where" not in found.out, "what the file does not say is as it was found"
+    assert "would choose" not in found.out, "what the file does not say is as it was found"
     assert (root / "treadle.toml").read_text() == "# mine\n"
 
 
 def test_settings_that_differ_from_the_detected_ones_are_shown(root: Path) -> None:
     (root / "treadle.toml").write_text('[toolchain]\ntest = "make check"\n')
     found = treadle("init").out
-    differ = [re.findall(r"`(.+?)`", line) for line in found.splitlines() if ", where `" in line]
+    differ = [re.findall(r"`(.+?)`", line) for line in found.splitlines() if "; Treadle would choose `" in line]
     assert differ[:2] == [
         ['kind = "command"', 'kind = "pytest"'],
         ['test = "make check"', 'test = "python3 -m pytest"'],
@@ -90,7 +90,7 @@ def test_settings_that_differ_from_the_detected_ones_are_shown(root: Path) -> No
     treadle("init")
     again = treadle("init").out
     assert "as pytest\n" in again
-    assert ", where `" not in again
+    assert "; Treadle would choose `" not in again
 
 
 @pytest.mark.parametrize(("protocol", "kind"), [((), True), (("-p", "v3"), True), (("-p", "dptr"), False)])
@@ -109,7 +109,7 @@ def test_a_missing_default_protocol_does_not_stop_init(root: Path) -> None:
 
 def test_a_dangling_link_counts_as_an_existing_file(root: Path) -> None:
     (root / "treadle.toml").symlink_to(root.parent / "outside.toml")
-    assert "left as it is" in treadle("init").out
+    assert "leaves it unchanged" in treadle("init").out
     assert not (root.parent / "outside.toml").exists()
 
 
@@ -143,7 +143,7 @@ def test_a_person_at_a_terminal_is_asked(root: Path, answers: bytes, log: str) -
     shown = os.read(master, 100_000).decode()
     os.close(master)
     assert done.returncode == 0
-    assert "Make one?" in shown
+    assert "Create one?" in shown
     assert (root / "treadle.toml").is_file()
     assert (root / ".git").exists() is bool(log)
     assert not log or git(root, "log", "--format=%s") == log
@@ -206,7 +206,7 @@ def test_a_protocols_own_files(root: Path) -> None:
     found = treadle("init", "--protocol", "mine")
     assert (found.code, found.err) == (0, "")
     assert ".ai/notes.md is written" in found.out
-    assert "README.md is already there" in found.out
+    assert "README.md exists already" in found.out
     assert (root / ".ai" / "notes.md").read_text() == "# Notes\n"
     assert (root / "README.md").read_text() == "mine\n"
     assert load_settings(Project(root), {"HOME": "/nowhere"}).config().protocol == "mine"
@@ -281,7 +281,7 @@ def test_a_project_of_the_agentic_coding_protocol(root: Path) -> None:
     assert (state["project"], state["story"], state["step"], state["status"]) == ("root", None, "bdd", "pending")
     assert len(state) == 16
     again = treadle("init", "--protocol", "waterfall")
-    assert again.out.count("is already there: left as it is") == len(BOOTSTRAP) + 2
+    assert again.out.count("exists already; Treadle leaves it unchanged") == len(BOOTSTRAP) + 2
 
 
 def test_a_project_with_valid_files_of_its_own_gets_no_remarks(root: Path) -> None:
@@ -302,7 +302,7 @@ def test_a_project_with_valid_files_of_its_own_gets_no_remarks(root: Path) -> No
     found = treadle("init", "--protocol", "waterfall")
     assert found.code == 0
     assert {name: (root / name).read_text() for name in own} == own
-    kept = found.out.partition(".ai/STATE.json is already there: left as it is\n")[2]
+    kept = found.out.partition(".ai/STATE.json exists already; Treadle leaves it unchanged\n")[2]
     assert not kept.startswith("  ")
     assert "docs/nfr.md is written" in found.out
 
@@ -310,13 +310,13 @@ def test_a_project_with_valid_files_of_its_own_gets_no_remarks(root: Path) -> No
 @pytest.mark.parametrize(
     ("name", "text", "told"),
     [
-        (".ai/STATE.json", "{oops", "  it is no JSON object: "),
-        (".ai/STATE.json", '{"status": "done"}', '  status is "done", and not one of pending, running, pass, failing,'),
+        (".ai/STATE.json", "{oops", "  it is not a JSON object: "),
+        (".ai/STATE.json", '{"status": "done"}', '  status is "done", not one of pending, running, pass, failing,'),
         (".ai/STATE.json", '{"status": "done"}', "needs_human, timeout; did you mean 'pass'?"),
         (".ai/STATE.json", '{"status": "passing"}', "did you mean 'pass'?"),
         (".ai/STATE.json", '{"step": "implement"}', "did you mean 'impl'?"),
-        (".ai/STATE.json", '{"reason": "unclear"}', '  reason is "unclear", and not one of constitution_violation'),
-        (".ai/STATE.json", '{"attempt": "2"}', '  attempt is "2", and not a whole number'),
+        (".ai/STATE.json", '{"reason": "unclear"}', '  reason is "unclear", not one of constitution_violation'),
+        (".ai/STATE.json", '{"attempt": "2"}', '  attempt is "2", not a whole number'),
         (".ai/STATE.json", '{"stroy": "US-1"}', "  \"stroy\" is no field of it; did you mean 'story'?"),
         (".ai/STATE.json", "{}", "  human_note is missing"),
         (".ai/HANDOFF.md", "---\nstatus: pass\n", "  its front matter is never closed"),
@@ -328,7 +328,7 @@ def test_faults_in_existing_files_are_shown_and_the_files_stay(root: Path, name:
     (root / name).write_text(text)
     found = treadle("init", "--protocol", "waterfall", "--dry-run")
     assert found.code == 0
-    assert told in found.out.partition(f"{name} is already there: left as it is\n")[2]
+    assert told in found.out.partition(f"{name} exists already; Treadle leaves it unchanged\n")[2]
     assert (root / name).read_text() == text
     assert sorted(path.name for path in root.iterdir()) == [".ai", "tests"]
 

@@ -87,7 +87,7 @@ def _run(spec: str, *more: str) -> str:
 
 @pytest.mark.usefixtures("root")
 def test_each_command_shows_where_a_story_stands_before_any_run() -> None:
-    alone = "`treadle run SPEC --only US-5:impl` does the step where it stands"
+    alone = "`treadle run SPEC --only US-5:impl` runs only its current step"
     for words in (("init", "--protocol", "waterfall"), (), ("status",), ("say", "status")):
         result = treadle(*words)
         assert f"{STANDS}: `treadle run SPEC` {HOW}; {alone}" in result.out + result.err, words
@@ -101,7 +101,7 @@ def test_files_that_treadle_wrote_are_no_unfinished_story(root: Path) -> None:
 
 def test_valid_documents_are_accepted_as_they_are(root: Path) -> None:
     said = _run("backlog.yaml")
-    assert f"{STANDS}; this run {HOW}; `--only US-5:impl` does the step where it stands\n" in said
+    assert f"{STANDS}; this run {HOW}; `--only US-5:impl` runs only its current step\n" in said
     assert "committed" not in said
     assert [f"root/{id_}: review · asks" in said for id_ in ("US-5", "US-7")] == [True, True]
     assert "refused" not in treadle("log").out

@@ -72,6 +72,6 @@ def test_a_lent_key_is_in_no_file_no_commit_and_no_page(root: Path) -> None:
     kept = "".join(path.read_text() for path in root.rglob("stderr"))
     assert "Bearer (redacted: ANTHROPIC_CUSTOM_HEADERS)" in kept, "it was lent, and has told it"
     assert "# (redacted: SERVICE_KEY)" in git(root, "show", "treadle/bug-1/root/int:src/order.py")
-    said = "src/order.py held the value of SERVICE_KEY; it is taken out"
+    said = "src/order.py held the value of SERVICE_KEY; Treadle has removed it"
     assert f"root: {said}\n" in result.out
     assert said in treadle("evidence", "bug-1").out

@@ -123,7 +123,7 @@ def test_show_and_check_print_json(here: Project) -> None:
 
 def test_references_are_checked(here: Project) -> None:
     here.designs(DESIGN)
-    assert treadle("memory", "check").out == "one: nothing is wrong\n"
+    assert treadle("memory", "check").out == "one: no findings\n"
 
 
 def test_dead_references_are_findings(here: Project) -> None:
@@ -161,7 +161,7 @@ def test_a_file_that_is_older_than_the_log_is_a_warning(here: Project) -> None:
 
 def test_runs_without_a_bank(here: Project) -> None:
     here.start("two", load("v3"), created=9)
-    assert treadle("memory", "check").out == "one: nothing is wrong\n", "the latest that has one"
+    assert treadle("memory", "check").out == "one: no findings\n", "the latest that has one"
     refused = treadle("memory", "show", "--run", "two")
     assert (refused.code, refused.error, refused.lacks("two", "v3")) == (2, "bank.none", [])
 

@@ -280,7 +280,7 @@ def test_sim_prints_its_result_and_repeats_it() -> None:
     found = treadle("protocol", "sim", "own", "--runs", "5")
     assert (found.code, found.err) == (0, "")
     assert found.out.startswith("own: 5 runs, ")
-    assert ": nothing is wrong\nended: " in found.out
+    assert ": no findings\nended: " in found.out
     again = [treadle("protocol", "sim", "own", "--runs", "5", "--json").json() for _ in range(2)]
     assert again[0] == again[1]
     assert again[0]["runs"] == 5
@@ -399,7 +399,7 @@ def test_explore_sees_every_state_of_a_small_protocol() -> None:
 def test_explore_says_when_it_has_not_seen_everything() -> None:
     found = treadle("protocol", "explore", "v3", "--limit", "50")
     assert found.code == 1
-    assert "not all of them" in found.out
+    assert "incomplete" in found.out
     document = treadle("protocol", "explore", "v3", "--limit", "50", "--json")
     assert (document.code, document.json()["exhausted"]) == (1, False)
 

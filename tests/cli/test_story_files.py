@@ -39,7 +39,7 @@ def test_unchanged_files_are_not_reported(here: Project) -> None:
 
 def test_a_changed_work_order_is_shown_and_not_obeyed(here: Project) -> None:
     (here.root / STATE).write_text(here.text(STATE).replace('"running"', '"passing"'))
-    told = f'{STATE} is not as Treadle wrote it (status "passing", not "running"): Treadle ignores the changes'
+    told = f'{STATE} differs from what Treadle wrote (status "passing", not "running"): Treadle ignores the changes'
     assert told in treadle("status").out
     assert treadle("status", "one", "--json").json()["edited"] == [told]
     assert "root/US-1:bdd" not in here.text(STATE)
@@ -51,7 +51,7 @@ def test_a_broken_work_order_is_shown_in_the_status(here: Project, text: str) ->
     (here.root / STATE).write_text(text)
     found = treadle("status")
     assert found.code == 0
-    assert found.lacks(f"{STATE} is not as Treadle wrote it", "no JSON object") == []
+    assert found.lacks(f"{STATE} differs from what Treadle wrote", "not a JSON object") == []
 
 
 def test_the_copy_of_a_changed_work_order_is_named_after_the_run_has_moved_on(
@@ -67,6 +67,6 @@ def test_the_copy_of_a_changed_work_order_is_named_after_the_run_has_moved_on(
     asked = treadle("run", "backlog.yaml", "-p", "waterfall", "--agent", "scripted:agents.yaml")
     assert asked.code == 3, asked.err
     said = treadle("status").out
-    assert f"{STATE} is not as Treadle wrote it" in said
+    assert f"{STATE} differs from what Treadle wrote" in said
     assert " .treadle/local/kept/.ai/STATE.json~" in said
     assert '"status": "needs_human"' in (root / STATE).read_text()

@@ -60,7 +60,7 @@ BAD: list[tuple[Kind, object, str]] = [
     (kinds.GLOBS, ["!../other/*.py"], "leaves its directory"),
     (kinds.GLOBS, [".git/config"], "lies inside .git"),
     (kinds.GLOBS, [".treadle/local/key"], "lies inside .treadle"),
-    (kinds.GLOBS, ["src/.env.local"], "holds credentials by custom"),
+    (kinds.GLOBS, ["src/.env.local"], "usually holds credentials"),
     (kinds.GLOBS, "src/a.py", "must be a list, not text"),
     (kinds.TEXT, 3, "must be text, not a whole number"),
     (kinds.TEXT, " ", "not empty"),

@@ -64,7 +64,7 @@ def test_five_tries_that_differ_are_a_ceiling_and_a_stronger_model_starts_afresh
     assert [end.works[f"root:implementer#1.{number}"].model for number in (1, 5)] == ["small", "small"]
     assert end.works["root:implementer#2.1"].model == "large"
     assert "attempt 1 of 5" in end.prompt("root:implementer#2.1")
-    assert "Somebody gave up here before you" in end.prompt("root:implementer#2.1")
+    assert "An earlier agent gave up here" in end.prompt("root:implementer#2.1")
     fifth = end.prompt("root:implementer#1.5")
     assert "What has been tried on this challenge" in fifth
     assert [f"way {number}" in fifth for number in range(5)] == [True, True, True, True, False]

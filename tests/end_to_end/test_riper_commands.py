@@ -89,7 +89,7 @@ def test_a_command_with_bad_arguments_is_refused_with_the_right_form(place: Path
         assert result.code == 2, result.out
         return " ".join(f"{result.out} {result.err}".split())
 
-    assert "'Λ3' means nothing here" in told("/arch-critic", "Λ3")
+    assert "'Λ3' is unknown here" in told("/arch-critic", "Λ3")
     assert "`treadle go story /arch-critic Λ₁` or `treadle go story /arch-critic Λ₂ MODULE`" in told(
         "/arch-critic", "x"
     )
@@ -105,7 +105,7 @@ def test_a_command_with_bad_arguments_is_refused_with_the_right_form(place: Path
         log = treadle("log", RUN).out
     assert "/arch-critic (O2A_modules for labels) may start" in again.out
     assert "an agent is next (root/labels~2:audit#1.1)" in again.out
-    assert "a person says go to root:O2A_modules for labels" in log
+    assert "a person sends go to root:O2A_modules for labels" in log
 
 
 def test_a_plan_for_an_earlier_design_is_not_executed(place: Path) -> None:
@@ -114,7 +114,7 @@ def test_a_plan_for_an_earlier_design_is_not_executed(place: Path) -> None:
     world.agent("green", LABEL.at, exit=says("BL", "No disk."))
     world.as_usual("O2A")
     world.agent("O2A", exit=says("REVISE", "Not so.", critiques=[critique("Zero.", "the design", "Say it.")]))
-    stale = "O4C.PA anew, for O1P.Designed has changed since"
+    stale = "O4C.PA again, because O1P.Designed has changed since"
     end = world.run(
         {"root:manual": "redesign"},
         goes=False,

@@ -115,7 +115,7 @@ def _git_knows_nothing_of_them(end: End) -> None:
     assert not any(HANDOFF in tree for tree in trees)
     (kept,) = (end.root / ".treadle/local/kept/.ai").iterdir()
     assert kept.read_text() == '{"committed": "long ago"}\n'
-    assert any("STATE.json is not as Treadle wrote it" in stray for stray in end.strays)
+    assert any("STATE.json differs from what Treadle wrote" in stray for stray in end.strays)
     assert not any("while it worked" in stray for stray in end.strays), end.strays
 
 

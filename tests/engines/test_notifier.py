@@ -39,9 +39,9 @@ def notify(what: str, text: str, *, on: tuple[str, ...] = ("ask", "failed", "out
         ("question", OUTAGE, "outage", "r1: waits for your answer (run!outage); see `treadle status r1`"),
         (
             "outage",
-            "an agent is held up, its quota is used up; goes on at 14:00:00 UTC",
+            "an agent is held up, its quota is used up; continues at 14:00:00 UTC",
             "outage",
-            "r1: an agent is held up, its quota is used up; goes on at 14:00:00 UTC; see `treadle status r1`",
+            "r1: an agent is held up, its quota is used up; continues at 14:00:00 UTC; see `treadle status r1`",
         ),
     ],
 )

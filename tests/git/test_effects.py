@@ -152,7 +152,7 @@ def test_the_changes_of_a_merge_use_the_protocols_words(tmp_path: Path) -> None:
     ("printed", "expected"),
     [
         ('{"lib::f": "fn f(%s)"}', ("lib::f", "SignatureChange", "feat(k0): implement")),
-        ("%s no JSON", ("src/lib.rs", "BehaviorChange", "`toolchain.api_dump` has not helped: it prints no JSON")),
+        ("%s no JSON", ("src/lib.rs", "BehaviorChange", "`toolchain.api_dump` failed: it prints no JSON")),
     ],
 )
 def test_the_projects_api_dump_describes_unreadable_files(

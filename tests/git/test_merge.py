@@ -290,10 +290,10 @@ def test_auto_keeps_unrelated_changes_of_the_user(tmp_path: Path, is_staged: boo
 @pytest.mark.parametrize(
     ("trouble", "why"),
     [
-        ("dirty", "changes that are not committed in files that the result changes: README.md"),
-        ("staged", "changes that are not committed in files that the result changes: README.md"),
+        ("dirty", "uncommitted changes in files that the result changes: README.md"),
+        ("staged", "uncommitted changes in files that the result changes: README.md"),
         ("elsewhere", "you are not on main any more"),
-        ("untracked", "changes that are not committed in files that the result changes: a.txt"),
+        ("untracked", "uncommitted changes in files that the result changes: a.txt"),
         ("busy", "in the middle of a merge"),
     ],
 )

@@ -201,10 +201,10 @@ def test_refs_that_would_block_a_prefix_are_listed() -> None:
 @pytest.mark.parametrize(
     ("ref", "prefix", "expected"),
     [
-        ("refs/heads/treadle", "treadle", "the branch treadle is in the way of the branches of runs, treadle/…: git "),
-        ("refs/heads/bots", "bots/treadle", "the branch bots is in the way of the branches of runs, bots/treadle/…"),
-        ("refs/heads/bots/treadle", "bots/treadle", "the branch bots/treadle is in the way"),
-        ("refs/treadle", "bots", "the ref refs/treadle is in the way .* `git update-ref -d refs/treadle`"),
+        ("refs/heads/treadle", "treadle", "the branch treadle leaves no room for the branches of runs, treadle/…: "),
+        ("refs/heads/bots", "bots/treadle", "the branch bots leaves no room for the branches of runs, bots/treadle/…"),
+        ("refs/heads/bots/treadle", "bots/treadle", "the branch bots/treadle leaves no room"),
+        ("refs/treadle", "bots", "the ref refs/treadle leaves no room .* `git update-ref -d refs/treadle`"),
         ("refs/heads/treadle/other", "treadle", ""),
         ("refs/heads/treadle-x", "treadle", ""),
         ("refs/tags/treadle", "treadle", ""),

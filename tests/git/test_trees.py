@@ -131,7 +131,7 @@ def test_a_changed_tree_equals_the_tree_of_a_git_index(tmp_path: Path) -> None:
 def test_an_invalid_path_is_refused(tmp_path: Path, path: str) -> None:
     async def story() -> None:
         repository, tree, blob = await made_of_graft(tmp_path)
-        with pytest.raises(PortError, match="git takes no file"):
+        with pytest.raises(PortError, match="git refuses the path"):
             await graft(repository, tree, {path: ("100644", blob)})
 
     run(story())

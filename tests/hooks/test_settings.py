@@ -106,7 +106,7 @@ def test_a_malformed_handler_is_not_ours() -> None:
         ('{"hooks": []}', "`hooks` must be an object"),
         ('{"hooks": {"Stop": {}}}', "`hooks.Stop` must be a list"),
         ('{"hooks": {"Stop": [1]}}', "an entry of `hooks.Stop` must be an object"),
-        ('{"a": 1, "a": 2}', "stands twice"),
+        ('{"a": 1, "a": 2}', "appears twice"),
         ("// mine\n{}", "is not JSON"),
     ],
 )

@@ -115,8 +115,8 @@ def test_malformed_queries_are_refused(memory: Memory) -> None:
     for asked, words in (
         ({"pattern": "OBS[SPLAN_r2,*,*,*]"}, "'PLAN_r2' is not your dialogue"),
         ({"pattern": "OBS[S{sid},R0,*,*]"}, "'{sid}' is not your dialogue"),
-        ({"pattern": "OBS[SPLAN_r1,R1-1,*,*]"}, "'1-1' is no round"),
-        ({"round": "last"}, "'last' is no round"),
+        ({"pattern": "OBS[SPLAN_r1,R1-1,*,*]"}, "'1-1' is not a round"),
+        ({"round": "last"}, "'last' is not a round"),
     ):
         found = call(planner, "memory_query", asked)
         assert (found.ok, words in found.text) == (False, True), found.text
@@ -184,7 +184,7 @@ def test_records_of_a_dialogue_cannot_be_deleted(memory: Memory) -> None:
         ),
     ]
     for name, arguments in calls:
-        assert "stays said" in call(planner, name, arguments).text
+        assert "cannot be deleted" in call(planner, name, arguments).text
     assert said(planner, "memory_read") == "R0|MT|→INIT|build it"
     assert not call(planner, "delete_entities", {"entityNames": 5}).ok
     assert call(planner, "create_entities", {"entities": [{"name": "x", "entityType": "t", "observations": []}]}).ok

@@ -117,7 +117,7 @@ def test_the_default_without_an_answer_is_shown() -> None:
 def test_a_question_without_a_template_gets_a_default_message() -> None:
     found = asked(changed(template="", title=""), "node", "rejected@review")
     assert found.title == "rejected@review at root/n1"
-    assert found.text.startswith("root/n1 cannot go on without a decision")
+    assert found.text.startswith("root/n1 cannot continue without a decision")
     assert f"\n> {REPORT}\n" in found.text
 
 
@@ -198,8 +198,8 @@ def test_the_run_asks_for_more_tokens_and_names_unknown_prices(allowances: int, 
     ("why", "title", "advice"),
     [
         ("login", "An agent's login is refused", "Log in with its own program, or set its key"),
-        ("billing", "An agent's service demands payment", "Pay, or name another agent"),
-        ("budget", "A budget is spent", "To let it go on grants the same amount once more."),
+        ("billing", "An agent's service wants payment", "Pay, or name another agent"),
+        ("budget", "A budget is spent", "`continue` grants the same amount once more."),
     ],
 )
 def test_an_outage_question_has_advice_and_the_services_words(why: str, title: str, advice: str) -> None:
@@ -213,6 +213,6 @@ def test_an_outage_question_has_advice_and_the_services_words(why: str, title: s
     assert "\n> HTTP 401\n> # Ignore this: " in found.text
     assert "\x1b" not in found.text
     assert [choice.help for choice in found.choices] == [
-        "try again, where it stopped",
+        "continue where the agent stopped",
         "end the run; its branches stay",
     ]

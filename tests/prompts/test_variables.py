@@ -290,7 +290,7 @@ def test_the_trouble_of_a_child_has_its_own_words_and_the_persons_note() -> None
         "impl ended with Stuck",
         "diagnosis: no tenth",
         "recommendation: say it",
-        "who gave it up says: It is not worth it.",
+        "the person who gave it up says: It is not worth it.",
     ]
 
 

@@ -45,7 +45,7 @@ def test_the_last_answer_counts_until_the_driver_takes_it(tmp_path: Path) -> Non
     asyncio.run(mark_taken(it.work))
     late = task.hand_in(BL, "emit")
     assert isinstance(late, Faulty)
-    assert "already been taken" in late.problems[0]
+    assert "already collected" in late.problems[0]
     assert task.handed_in() == "RC"
 
 
@@ -237,7 +237,7 @@ def test_types_of_other_steps_stay_away(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (None, "is not there"),
+        (None, "is missing"),
         ("{", "is damaged"),
         ('{"format": 1, "protocol": "p", "version": "1", "exits": {}, "more": 1}', "is damaged"),
         ('{"format": 9, "protocol": "p", "version": "1", "exits": {}}', "has format 9"),

@@ -145,7 +145,7 @@ def test_removing_a_link_leaves_its_target(tmp_path: Path) -> None:
         (b'{"a": \xff}', "is not UTF-8 (byte 6)"),
         (b'{"a": NaN}', "NaN is not a JSON number"),
         (b'{"a": -Infinity}', "-Infinity is not a JSON number"),
-        (b'{"x": {"a": 1, "b": 2, "a": 3}}', "'a' stands twice"),
+        (b'{"x": {"a": 1, "b": 2, "a": 3}}', "'a' appears twice"),
         (b"[" * 100_000, "nested more than 64"),
         (b"[" * (MAX_DEPTH + 1) + b"]" * (MAX_DEPTH + 1), "nested more than 64"),
         (b"9" * 5000, "is not acceptable JSON"),

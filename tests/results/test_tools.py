@@ -163,13 +163,13 @@ def test_a_long_payload_comes_in_pieces(bundle: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"ref": "sha256:" + "0" * 64}, "is not among what this step was given"),
+        ({"ref": "sha256:" + "0" * 64}, "is not an input of this step"),
         ({"ref": "lomg"}, "did you mean 'long'?"),
         ({"ref": "some"}, "there are several of 'some': sha256:"),
         ({"ref": 5}, "`ref` is a text"),
         ({"offset": -1}, "`offset` a whole number"),
         ({"limit": True}, "`limit` one from 1"),
-        ({"ref": "../../etc/passwd"}, "is not among"),
+        ({"ref": "../../etc/passwd"}, "is not an input"),
     ],
 )
 def test_a_malformed_payload_request_is_refused(bundle: Path, given: dict[str, Any], words: str) -> None:
@@ -304,7 +304,7 @@ def test_too_many_results_are_cut_with_a_hint(place: Path) -> None:
         (READ, {"path": "a\0b"}, ""),
         (READ, {}, "`path` is a text"),
         (READ, {"path": "src/a.py", "line": 0}, "`line` a whole number"),
-        (SEARCH, {"text": ""}, "`text` is what to look for"),
+        (SEARCH, {"text": ""}, "`text` must be the text to search for"),
         (SEARCH, {"text": "a", "glob": 7}, "`glob` is a text"),
         (LIST, {"glob": ""}, "`glob` is a text"),
     ],

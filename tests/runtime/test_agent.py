@@ -178,7 +178,7 @@ def test_an_outage_is_notified_with_the_time_of_its_end(tmp_path: Path) -> None:
     ((run, what, text),) = stage.told.messages
     assert (run, what) == ("r", "outage")
     assert text == f"an agent is {outage_line(state)}"
-    assert "goes on at" in text
+    assert "continues at" in text
 
 
 def test_an_answer_counts_although_the_service_went_away_afterwards(tmp_path: Path) -> None:

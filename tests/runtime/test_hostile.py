@@ -42,7 +42,7 @@ def report(stage: Stage) -> Any:
         ("only_complains", "Invalid", "Nok\\nits last words: the exit must be Ok or Nok"),
         ("breaks", "Crashed", "out of credits"),
         ("breaks_aloud", "Crashed", "it ended with code 3; its last words: no network here"),
-        ("answers_for_another", "Invalid", "an answer that was there does not count: emit: ignored: it is for"),
+        ("answers_for_another", "Invalid", "an answer was found but does not count: emit: ignored: it is for"),
         ("answers_with_an_old_token", "Invalid", "does not count: emit: ignored: its token is not the one of this"),
         ("answers_with_an_old_token", "Invalid", "you have not said how this step ended"),
         ("says_no_text", "Invalid", "the answer in the last message is not UTF-8"),

@@ -79,8 +79,8 @@ def test_story_files_are_true_after_every_event(place: Backlog) -> None:
     ("edited", "told"),
     [
         ('{"status": "pass"}', 'project missing, not "cart-app", story missing, not "US-1"'),
-        ("{broken", "it is no JSON object any more: "),
-        ('"a text"', "it is no JSON object any more: "),
+        ("{broken", "it is not a JSON object any more: "),
+        ('"a text"', "it is not a JSON object any more: "),
         (b"\xff\xfe", "it is no"),
     ],
 )
@@ -95,7 +95,7 @@ def test_a_changed_work_order_is_reported_kept_and_not_obeyed(place: Backlog, ed
     place.asks_for_a_person()
     said = files.show(WATERFALL)
     assert len(said) == 1
-    assert said[0].startswith(f"{STATE} is not as Treadle wrote it")
+    assert said[0].startswith(f"{STATE} differs from what Treadle wrote")
     assert told in said[0]
     assert place.state()["status"] == "needs_human"
     (kept,) = (place.folder / KEPT / ".ai").iterdir()
@@ -110,7 +110,7 @@ def test_a_changed_field_is_named(place: Backlog) -> None:
     files.show(WATERFALL)
     (place.root / STATE).write_text(place.text(STATE).replace('"running"', '"done"'))
     (change,) = files.changed(WATERFALL)
-    assert change.startswith(f"{STATE} is not as Treadle wrote it")
+    assert change.startswith(f"{STATE} differs from what Treadle wrote")
     assert '(status "done", not "running")' in change
     assert len(files.show(WATERFALL)) == 1, "also if the run has not moved since"
     assert place.state()["status"] == "running"

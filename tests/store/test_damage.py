@@ -274,7 +274,7 @@ def test_a_full_disk_is_refused_and_the_store_stays(tmp_path: Path) -> None:
     done = mounted(tmp_path, "3m", script)
     assert "code 2" in done.stdout, done
     assert "[store.full]" in done.stderr, done.stderr
-    assert "r is as it was" in done.stdout
+    assert "r matches its record" in done.stdout
     assert "r · v3 · asks · 11 events" in done.stdout
 
 
@@ -287,7 +287,7 @@ def test_a_disk_that_cannot_be_written_is_read_and_never_written(tmp_path: Path)
     )
     done = mounted(tmp_path, "3m", script)
     assert "r · v3 · asks · 11 events" in done.stdout, done
-    assert "r is as it was" in done.stdout
+    assert "r matches its record" in done.stdout
     assert "answer 2" in done.stdout
     assert "gc 2" in done.stdout
     assert done.stderr.count("writ") == 2, done.stderr
@@ -312,4 +312,4 @@ def test_a_folder_in_place_of_the_store_is_called_that(command: list[str], path:
     for file in path.parent.glob("store.db*"):
         file.unlink()
     path.mkdir()
-    refuses(command, f"{path} is no file, but the store has to be there; move it away")
+    refuses(command, f"{path} is not a file, but the store has to be there; move it away")

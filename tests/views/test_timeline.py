@@ -44,7 +44,7 @@ TOLD: list[tuple[list[Event], str]] = [
     ),
     (
         [CLAIM, msgspec.structs.replace(FAILED, results=(*PASSED, *NOTED))],
-        f"{WORK} is checked: all is well; noted: minimal → root:review#1.1 starts as worker",
+        f"{WORK} is checked: passed; noted: minimal → root:review#1.1 starts as worker",
     ),
     (
         [CLAIM, msgspec.structs.replace(FAILED, results=PASSED[1:])],
@@ -55,7 +55,7 @@ TOLD: list[tuple[list[Event], str]] = [
         [Failed(id="f", ts=NOW, act=WORK, why="invalid")],
         f"{WORK} gave no valid answer → root:work#1.2 starts as worker",
     ),
-    ([Idle(id="i", ts=NOW, act=WORK, idle_s=60)], f"{WORK} has been silent for 60 s → {WORK} is reminded"),
+    ([Idle(id="i", ts=NOW, act=WORK, idle_s=60)], f"{WORK} has been silent for 60 s → {WORK} gets a reminder"),
     ([STUCK], f"{WORK} claims Stuck → root:human#1.1 asks: retry, abort"),
     (
         [STUCK, Replied(id="r", ts=NOW, ask="root:human#1.1", choice="abort", actor="ada")],
@@ -63,11 +63,11 @@ TOLD: list[tuple[list[Event], str]] = [
     ),
     (
         [Signalled(id="s", ts=NOW, inst="root", name="abort")],
-        f"a person says abort to root → {WORK} is stopped (ended), the run ends: Aborted",
+        f"a person sends abort to root → {WORK} is stopped (ended), the run ends: Aborted",
     ),
     (
         [TimerFired(id="t", ts=NOW, timer=WORK)],
-        f"the time of {WORK} is up → {WORK} is stopped (timeout), the run ends: Failed",
+        f"{WORK} has timed out → {WORK} is stopped (timeout), the run ends: Failed",
     ),
 ]
 

@@ -96,7 +96,7 @@ NAME: Final = re.compile(r"[0-9A-Za-z][0-9A-Za-z._:-]{0,199}", re.ASCII)
 _STOPPED: Final = {
     "max_tokens": "its answer was cut off: the model's limit of tokens was reached",
     "max_turn_requests": "it has reached its own limit of requests",
-    "refusal": "its model refuses to go on",
+    "refusal": "its model refuses to continue",
     "cancelled": "its turn was cancelled",
 }
 _STATUS: Final = re.compile(r"\b(?:status(?:Code)?|code)\W{1,4}([45]\d\d)\b", re.ASCII)
@@ -104,7 +104,7 @@ _MOST_NOTES: Final = 20
 
 
 class AcpReader:
-    """Reads the client's stream. The first error stands: later events do not clear it."""
+    """Reads the client's stream. The first error counts: later events do not clear it."""
 
     def __init__(self) -> None:
         self._session = self._final = self._trouble = ""

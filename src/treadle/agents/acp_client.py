@@ -57,7 +57,7 @@ def write_refusal(job: AcpJob, path: str) -> str:
         place = (Path(job.lane) / path).resolve()
         lane, out = Path(job.lane).resolve(), Path(job.out).resolve()
     except (OSError, ValueError, RuntimeError):
-        return "its path makes no sense"
+        return "its path is invalid"
     if place.is_relative_to(out):
         return ""
     if not place.is_relative_to(lane):
@@ -90,7 +90,7 @@ def call_refusal(job: AcpJob, call: dict[str, Any]) -> str:
     named += [part(call, "rawInput").get(name) for name in _PATHS]
     paths = dict.fromkeys(path for path in named if isinstance(path, str) and path)
     if not paths:
-        return "it does not say which file it would write"
+        return "it does not name the file to write"
     return next((f"{path}: {why}" for path in paths if (why := write_refusal(job, path))), "")
 
 

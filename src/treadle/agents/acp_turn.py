@@ -187,10 +187,10 @@ def _below(path: str, root: str) -> str:
 # Starting, continuing or forking a conversation.
 
 _RULES: Final = (
-    "You work on one step of a larger run, and nobody reads along: do not ask questions, end the step with the exit "
-    f"that says what is missing. Hand in how the step ended with the tool `{EMIT}` of the MCP server `{SERVER}` (your "
-    f"list of tools may call it `mcp_{SERVER}_{EMIT}` or `{SERVER}_{EMIT}`), and correct what it does not accept. "
-    "Leave your changes in the working tree: they are committed for you."
+    "You work on one step of a larger run, and no person can answer you: do not ask questions, but end the step with "
+    f"the exit that names what is missing. Hand in your exit with the tool `{EMIT}` of the MCP server `{SERVER}` (your "
+    f"list of tools may call it `mcp_{SERVER}_{EMIT}` or `{SERVER}_{EMIT}`), and correct what it refuses. "
+    "Leave your changes in the working tree: Treadle commits them."
 )
 """Instructions before the first prompt of a conversation, because the protocol has no system prompt."""
 
@@ -221,10 +221,10 @@ async def open_conversation(agent: ClientSideConnection, job: AcpJob, able: Agen
         try:
             name, how, options = await _continue(agent, job, able, servers)
         except RequestError as error:
-            print_event("note", text=f"its conversation is not to be had: {_short(str(error))}")
+            print_event("note", text=f"it could not load its conversation: {_short(str(error))}")
         if not name:
-            what = "branch off from" if job.fork else "go on with"
-            print_event("note", text=f"it cannot {what} a conversation: it begins afresh, and is told everything again")
+            what = "branch off from" if job.fork else "continue"
+            print_event("note", text=f"it cannot {what} a conversation: it begins a new one with a complete prompt")
     if not name:
         session = await agent.new_session(job.lane, mcp_servers=servers)
         name, how, options = session.session_id, "new", session.config_options
@@ -344,9 +344,9 @@ async def lead_turn(job: AcpJob, process: Process, prompt: str, complaints: Comp
         how = "broke off" if process.returncode is None else f"ended too early, with exit code {process.returncode}"
         print_event("error", during=during, message=f"the agent {how}")
     except TimeoutError:
-        print_event("error", during="start", message=f"the agent said nothing for {_START_UP:.0f} seconds")
+        print_event("error", during="start", message=f"the agent did not respond within {_START_UP:.0f} seconds")
     except (ValidationError, ValueError) as error:
-        print_event("error", during="start", message=f"the agent does not keep to the protocol: {_short(str(error))}")
+        print_event("error", during="start", message=f"the agent violates the protocol: {_short(str(error))}")
     finally:
         await agent.close()
     return 1
@@ -361,7 +361,7 @@ async def _introduce(agent: ClientSideConnection) -> AgentCapabilities:
     )
     version = introduction.protocol_version
     if version != PROTOCOL_VERSION:
-        raise ValueError(f"it speaks version {version} of it, this is version {PROTOCOL_VERSION}")
+        raise ValueError(f"it speaks version {version}, but Treadle speaks version {PROTOCOL_VERSION}")
     return introduction.agent_capabilities or AgentCapabilities()
 
 

@@ -86,7 +86,7 @@ class ClaudeReader:
                 self._folder = text(event, "cwd")
                 servers = [one for one in each(event, "mcp_servers") if text(one, "status") != "connected"]
                 names = [_short(text(one, "name")) for one in servers]
-                return self._note([f"its server of tools '{name}' is not connected" for name in names])
+                return self._note([f"its tool server '{name}' is not connected" for name in names])
             case "permission_denied":
                 tool, why = text(event, "tool_name"), text(event, "decision_reason")
                 what = f"{_short(tool)}: {_short(why) or 'it is not allowed'}"
@@ -199,8 +199,8 @@ def _short(words: str, length: int = 120) -> str:
 
 _FOLDER: Final = ".claude"
 _SYSTEM: Final = (
-    "You work on one step of a larger plan, without anybody who could answer questions. The prompt says who you are in "
-    "it, what to do, and which files you may change; what you claim is checked. Leave your changes uncommitted. "
+    "You work on one step of a larger plan, and no person can answer questions. The prompt gives your role in it, your "
+    "task, and the files that you may change; Treadle checks your claims. Leave your changes uncommitted. "
     f"When you are done, call the tool {TOOL}{EMIT} once: nothing else ends the step. If it refuses your answer, "
     "correct the answer and call it again."
 )
@@ -282,7 +282,7 @@ class Claude(msgspec.Struct, frozen=True, kw_only=True):
             words += ["--model", work.model]
         if work.turns:
             words += ["--max-turns", str(work.turns)]
-        # Without its transcript, a conversation cannot go on: the agent begins a new one with a complete prompt.
+        # Without its transcript, a conversation cannot continue: the agent begins a new one with a complete prompt.
         if _NAME.fullmatch(session) and any((home / _FOLDER / "projects").glob(f"*/{session}.jsonl")):
             words += ["--resume", session, *(["--fork-session"] if work.fork else [])]
         return words

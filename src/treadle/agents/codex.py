@@ -85,9 +85,9 @@ _LENT: Final = (
 _PATIENT: Final = {"request_max_retries": 2, "stream_max_retries": 2}
 """Few retries: the run waits for a service instead, because it knows for how long and survives a restart."""
 _INSTRUCTIONS: Final = (
-    "You work on one step of a larger run, and nobody reads along: do not ask questions, end the step with the exit"
-    " that says what is missing. Hand in how the step ended with the tool `emit_exit` of the server `treadle`, and"
-    " correct what it does not accept. Leave your changes in the working tree: they are committed for you."
+    "You work on one step of a larger run, and no person can answer you: do not ask questions, but end the step with"
+    " the exit that names what is missing. Hand in your exit with the tool `emit_exit` of the server `treadle`, and"
+    " correct what it refuses. Leave your changes in the working tree: Treadle commits them."
 )
 _NAME: Final = re.compile(r"[0-9A-Za-z][0-9A-Za-z-]{7,63}", re.ASCII)
 _STATUS: Final = re.compile(r"\bstatus:? ([45]\d\d)\b", re.ASCII)
@@ -161,7 +161,9 @@ class Codex(msgspec.Struct, frozen=True, kw_only=True):
 
     def argv(self, work: Work, home: Path, session: str) -> list[str]:
         """Return the command line; all options precede `resume` or `fork`, since a conversation passes none on."""
-        writes = work.may("modify") or work.may("run_commands")  # tests leave their traces; the diff is looked at
+        writes = work.may("modify") or work.may(
+            "run_commands"
+        )  # tests leave their traces; the check on the diff judges them
         sandbox = ["-s", "workspace-write" if writes else "read-only"]
         kept = ["--dangerously-bypass-approvals-and-sandbox"] if self.is_enclosed else sandbox
         lane = str(work.lane.absolute())
@@ -170,7 +172,7 @@ class Codex(msgspec.Struct, frozen=True, kw_only=True):
         # An agent that forgot to answer by a tool must answer by its final message.
         schema = work.bundle.absolute() / "schema.json"
         words += ["--output-schema", str(schema)] if work.round and schema.is_file() else []
-        # Without its transcript, a conversation cannot go on; a new one begins.
+        # Without its transcript, a conversation cannot continue; a new one begins.
         transcripts = (home / _FOLDER / "sessions").rglob(f"rollout-*-{session}.jsonl*")
         if _NAME.fullmatch(session) and any(transcripts):
             words += ["fork" if work.fork else "resume", session]

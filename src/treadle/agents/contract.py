@@ -148,7 +148,7 @@ class PlayedSession:
         return self._task.result()
 
     async def nudge(self, text: str) -> bool:  # noqa: ARG002
-        """A play cannot be changed while it runs."""
+        """Return False: a running play takes no further input."""
         return False
 
     async def cancel(self) -> None:

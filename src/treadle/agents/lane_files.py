@@ -28,7 +28,7 @@ class LaneFiles:
         if not os.path.lexists(old):
             if os.path.lexists(new):
                 return
-            raise PortError(f"'{path}' cannot be renamed: it is not there", code="agent.path")
+            raise PortError(f"'{path}' cannot be renamed: it does not exist", code="agent.path")
         new.parent.mkdir(parents=True, exist_ok=True)
         old.replace(new)
 
@@ -40,7 +40,7 @@ class LaneFiles:
         """Set the executable bits of a file that is there."""
         place = self._place(path)
         if place.is_symlink() or not place.is_file():
-            raise PortError(f"'{path}' cannot be made executable: it is no file", code="agent.path")
+            raise PortError(f"'{path}' cannot be made executable: it is not a file", code="agent.path")
         place.chmod(stat.S_IMODE(place.stat().st_mode) | 0o111)
 
     def _put(self, path: str, text: str, how: int) -> None:

@@ -45,7 +45,7 @@ def instructions(work: Work) -> str:
 
 
 class _Person(msgspec.Struct, frozen=True):
-    """A `Session` of a person who works on the activity, or will."""
+    """A `Session` of a person who works, or will work, on the activity."""
 
     work: Work
     watch: Watch

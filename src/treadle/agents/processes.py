@@ -36,7 +36,7 @@ class Process(NamedTuple):
 
 
 def find_process(pid: int) -> Process | None:
-    """The living process with this pid; a zombie does not live."""
+    """Return the living process with this pid; a zombie does not live."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             text = file.read()
@@ -54,14 +54,14 @@ def is_running(process: Process) -> bool:
 
 
 def everyone() -> Iterator[Process]:
-    """All living processes."""
+    """Yield all living processes."""
     for name in os.listdir("/proc"):
         if name.isdigit() and (process := find_process(int(name))):
             yield process
 
 
 def descendants(root: int) -> list[Process]:
-    """The children of a process, their children, and so on."""
+    """Return the children of a process, their children, and so on."""
     children: dict[int, list[Process]] = {}
     for process in everyone():
         children.setdefault(process.parent, []).append(process)
@@ -113,7 +113,7 @@ def _environ(pid: int) -> list[bytes]:
 
 
 def _line_of(pid: int) -> Iterator[int]:
-    """A process and all it descends from."""
+    """Yield a process and all its ancestors."""
     while pid:
         yield pid
         process = find_process(pid)

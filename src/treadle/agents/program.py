@@ -1,7 +1,22 @@
 """A program at work on an activity: started under a keeper, watched, found after a restart, ended with its children.
 
-All state is on disk or in the system's process table, never only in memory: this process may be killed at any moment,
-and the next one continues from there.
+Theory of operation. This process may be killed at any moment. The next one must find the program, or learn how it
+ended, and must never start a second one beside it. So all state is on disk or in the system's process table:
+
+- *The keeper* (`keeper.py`) is the parent of the program, in a session of its own, and outlives this process. It locks
+  the activity for as long as it lives, and the system drops the lock with it. It relays the program's output into files
+  of bounded size, adopts the program's orphans, and writes last how the program ended.
+- *Identity.* The system reuses pids, so a pid alone proves nothing. The keeper records its pid and its start time; and
+  it has a mark in its environment (`MARK`), which everything that it starts inherits. A process is ours only if all
+  three agree.
+- *Start.* `start_program` attaches to the keeper of this session, if one lives. Otherwise it ends what earlier sessions
+  of the activity left, writes the records that the next process will need (such as the command that ends a container),
+  and only then starts a keeper. A keeper locks before it can write its identity, so both `attach_program` and
+  `_await_keeper` wait for a moment where they find the lock alone.
+- *Restart.* `attach_program` finds a living keeper, `harvest_program` reads the record of one that has ended. Where
+  there is neither, the program was lost and has to start again.
+- *End.* On SIGTERM the keeper ends all its descendants, first gently. A keeper that does not react in time is killed
+  with them. Then `sweep` ends the processes with the mark that escaped, and the container.
 """
 
 import asyncio
@@ -78,7 +93,7 @@ class KeeperFiles(msgspec.Struct, frozen=True):
 
     @property
     def log(self) -> Path:
-        """The keepers' error log; empty if all is well."""
+        """The keepers' error log; normally empty."""
         return self.root / "keeper.log"
 
     @property

@@ -61,7 +61,7 @@ class FolderRecording(msgspec.Struct, frozen=True):
         return str(self.folder)
 
     def path(self, activity: ActivityKey) -> Path:
-        """The file of an activity."""
+        """Return the file of an activity."""
         return self.folder / f"{quote(activity.id, safe='')}.json"
 
     async def find(self, activity: ActivityKey) -> RecordedActivity | None:

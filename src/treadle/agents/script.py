@@ -100,7 +100,7 @@ def placeholder_faults(text: str) -> Iterator[tuple[str, str]]:
 
 
 def fill(value: Json, context: Mapping[str, Json]) -> Json:
-    """A value with its placeholders filled in; a text that is nothing but a placeholder becomes the value itself."""
+    """Fill the placeholders of a value; a text that is nothing but a placeholder becomes the value itself."""
     match value:
         case str():
             whole = _PLACEHOLDER.fullmatch(value)
@@ -163,7 +163,7 @@ def load_script(path: Path) -> AgentScript:
 
 
 def script_text(path: Path) -> str:
-    """The text of a script, for agents or for a model that is played."""
+    """Return the text of a script, for agents or for a scripted model."""
     try:
         if path.stat().st_size > MAX_TEXT:
             raise TreadleError(f"{path} has more than {MAX_TEXT} bytes; split it", code="file.too_large")
@@ -179,7 +179,7 @@ def script_text(path: Path) -> str:
 
 
 def read_script(text: str, file: str) -> AgentScript:
-    """The script in a text."""
+    """Parse the script in a text."""
     reading = _ScriptReader()
     script = reading.script(read_yaml(text, file), file)
     if reading.findings:
@@ -296,7 +296,7 @@ class _ScriptReader:
             else:
                 self.blame(each.place, where, f"must be a pattern such as `root/*`, not {kind_of(each)}")
         if node.value == []:
-            self.blame(node.place, where, "an empty list fits nothing", "leave it away to fit everything")
+            self.blame(node.place, where, "an empty list matches nothing", "leave it out to match everything")
         return tuple(found)
 
     def files(self, node: Node, where: str) -> dict[str, Node]:

@@ -222,7 +222,7 @@ def _resolve_agent(text: str) -> Agent:
 async def _describe(agent: Agent, folder: Path) -> tuple[str, str]:
     """Return the version of a known program, and the sandbox that limits the agent's writes.
 
-    Other programs are not asked: `--version` may mean anything to them. A scripted agent never runs in a box.
+    Treadle does not ask other programs: `--version` may mean anything to them. A scripted agent never runs in a box.
     """
     with tempfile.TemporaryDirectory(prefix="treadle-home-") as home:
         asked = [ask_version(program, Path(home)) for program in PROGRAMS if program.name == agent.kind]
@@ -294,5 +294,5 @@ def _trouble(chronicle: Chronicle, store: Store, patience: float) -> str:
         detail = report_words(store.payloads.get(state.outage.detail_ref)) if state.outage.detail_ref else ""
         return ": ".join(filter(None, (OUTAGE_WORDS[state.outage.why], first_words(detail))))
     refs = [failure.detail_ref for deed in chronicle.deeds.values() for failure in deed.failures if failure.detail_ref]
-    late = "" if state.outcome else f"it did not finish within {duration(patience)}"
+    late = "" if state.outcome else f"the trial did not finish within {duration(patience)}"
     return "; ".join(filter(None, (late, first_words(report_words(store.payloads.get(refs[-1]))) if refs else "")))

@@ -112,7 +112,7 @@ class KnownAgents(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def list_agents() -> KnownAgents:
-    """Describe all known agents; they are asked concurrently."""
+    """Describe all known agents; ask their programs concurrently."""
     with tempfile.TemporaryDirectory(prefix="treadle-agents-") as home:
         found = await asyncio.gather(*(_describe_agent(program, Path(home)) for program in PROGRAMS))
     box = await find_box()
@@ -174,7 +174,7 @@ def print_listing(found: KnownAgents) -> None:
         kept = ", ".join(_KEPT[perm] for perm in one.keeps) or "nothing"
         rows.append((one.name, f"{version}{by}", one.login or "none found", conversations, kept))
     print_table(("Agent", "Version", "Login", "Conversations", "Keeps roles from"), rows)
-    print_text(f"box of agents: {found.box or 'none; `treadle doctor` says how to get one'}")
+    print_text(f"box of agents: {found.box or 'none; `treadle doctor` explains how to get one'}")
     here = [one for one in found.agents if one.path]
     if here:
         print_text(f"`treadle agents try {here[0].name}` tries one with its service, `--played` without a key")
@@ -183,9 +183,11 @@ def print_listing(found: KnownAgents) -> None:
 
 # Doctor's lines about agents: which are installed, and whether the configured ones are among them.
 
-INSTEAD: Final = "set `agents.default` to `command:PROGRAM ARGS`, or be the agent yourself: `treadle run --level 0`"
+INSTEAD: Final = (
+    "set `agents.default` to `command:PROGRAM ARGS`, or do the agents' work yourself: `treadle run --level 0`"
+)
 _LOG_IN: Final = (
-    "log in with `{0}`, or set its key where runs are driven; `treadle agents try {0}` shows whether it works"
+    "log in with `{0}`, or set its key where you start runs; `treadle agents try {0}` shows whether it works"
 )
 _OWN: Final = {program.name for program in PROGRAMS} | {"acp"}
 

@@ -62,7 +62,7 @@ MODULES = dict.fromkeys(("answer", "go", "retry", "skip", "send", "pause", "resu
 
 
 def main() -> int:
-    """Runs the command that the arguments name."""
+    """Run the command that the arguments name."""
     return guard(_run)
 
 
@@ -114,7 +114,9 @@ def _empty() -> typer.Typer:
         callback=treadle,
         no_args_is_help=True,
         pretty_exceptions_enable=False,
-        rich_markup_mode=None if os.environ.get("NO_COLOR") else "rich",  # rich itself would keep what is bold
+        rich_markup_mode=None
+        if os.environ.get("NO_COLOR")
+        else "rich",  # with NO_COLOR, rich would still print bold text
     )
 
 
@@ -202,7 +204,7 @@ def usage_of(param: Any) -> str:
 _COMMAND: Final = re.compile(r"No such command '(.*?)'\.")
 _NOISE: Final = re.compile(r"^Value error, |, unable to parse .*$")
 _HELP: Final = "NoArgsIsHelpError"
-"""Nothing is wrong, but nothing was asked for either; the message is the help, unless that is printed already."""
+"""The user gave no arguments; the message is the help text, or empty if it is printed already."""
 
 
 @runtime_checkable

@@ -33,22 +33,22 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def ok(what: str, detail: str = "") -> Line:
-    """All is well."""
+    """Return a line about something that works."""
     return Line(what, "ok", detail)
 
 
 def warn(what: str, detail: str, fix: str, *, code: str) -> Line:
-    """Something works less well than it could."""
+    """Return a line about something that works less well than it could."""
     return Line(what, "warn", detail, fix, code=code)
 
 
 def missing(what: str, detail: str, fix: str, *, code: str, required: bool = True) -> Line:
-    """Something is not there, or does not work."""
+    """Return a line about something that is missing, or does not work."""
     return Line(what, "missing", detail, fix, required, code)
 
 
 def failed(what: str, error: TreadleError) -> Line:
-    """Something required fails; the text of the error has the advice after its first semicolon."""
+    """Return a line about a requirement that fails; the text of the error has the advice after its first semicolon."""
     detail, _, fix = str(error).partition("; ")
     return missing(what, detail, fix, code=error.code)
 

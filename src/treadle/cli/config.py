@@ -136,10 +136,10 @@ def print_settings(settings: EffectiveSettings, protocol: str) -> None:
         guess = complete_settings(toolchain, project.root)
         if guess != toolchain:
             command = shlex.join(guess.command("test", root=str(project.root)))
-            typer.echo(f"\nNo setting says how to run the tests; runs use `{command}` and read it as {guess.kind}.")
+            typer.echo(f"\nNo setting names a test command; runs use `{command}` and read it as {guess.kind}.")
     if all(it.source is SettingSource.DEFAULT for it in listed):
         typer.echo(f"Settings for all your projects belong in {user_file(os.environ)}.")
-    typer.echo("\n`treadle config --keys` says what each of them means.")
+    typer.echo("\n`treadle config --keys` explains each of them.")
 
 
 def print_keys(*, as_json: bool) -> None:

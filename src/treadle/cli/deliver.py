@@ -73,7 +73,7 @@ def deliver_rebased(project: Project, store: Store, run: str, accept: str = "") 
             if refusal.code != CONFLICT or not asyncio.run(reopen(project, store, store.run(run))):
                 raise
             files = ", ".join(refusal.files)
-            complain(f"both the result and your branch have changed {files}; {run} goes on at its own rebase step")
+            complain(f"both the result and your branch have changed {files}; {run} continues at its own rebase step")
         code = continue_runs(project, store, [run])
         if code not in (0, ACCEPTED):
             return code

@@ -210,7 +210,7 @@ async def project_lines(project: Project | None, prefix: str) -> list[Line]:
     what, _, advice = lane_exclusions(Folder(project.root)).partition(": ")
     if what:  # the user's own test runner would find the lanes of runs
         lines.append(warn("test runner", what, advice, code="doctor.test_runner"))
-    if find_program("git") is None:  # another line says so
+    if find_program("git") is None:  # another line reports it
         return lines
 
     root = project.root
@@ -229,7 +229,7 @@ async def project_lines(project: Project | None, prefix: str) -> list[Line]:
         )
     git_folder = await ask_git(root, "rev-parse", "--absolute-git-dir")
     if git_folder.is_well and (lock := Path(git_folder.text.strip()) / "index.lock").exists():
-        left.append(warn("locks", f"{lock} is there", "if no git command is at work, remove it", code="git.locked"))
+        left.append(warn("locks", f"{lock} is there", "remove it if no git command is running", code="git.locked"))
     return [*first, *lines, *(left or [ok("left behind", "nothing")])]
 
 
@@ -302,7 +302,7 @@ async def agents_line(settings: WorkspaceSettings, project: Project | None, own:
         return failed(what, error)
     if box is not None:
         return ok(what, box.name)
-    besides = "; ".join(filter(None, (own, "changes outside of the scope are found afterwards")))
+    besides = "; ".join(filter(None, (own, "the check on the diff finds changes outside the scope afterwards")))
     if settings.box == "off":
         return warn(what, f"none: `workspace.box` is `off`; {besides}", "set `workspace.box` to `auto`", code="box.off")
     return warn(what, f"none: {await find_box()}; {besides}", INSTALL_BOX, code="box.missing")
@@ -323,8 +323,8 @@ async def container_line(settings: WorkspaceSettings, project: Project | None) -
     except PortError as error:
         what, _, _ = str(error).removeprefix("no containers: ").partition("; ")
         if "does not answer" in what:
-            return warn("containers", what, "start it, if agents are to run in containers", code=error.code)
-        fix = "install one, if agents are to run in containers"
+            return warn("containers", what, "start it if you want agents to run in containers", code=error.code)
+        fix = "install one if you want agents to run in containers"
         return missing("containers", what, fix, code=error.code, required=False)
     return ok("containers", f"{engine.kind} {engine.version}; the settings do not ask for it")
 
@@ -343,6 +343,6 @@ def channel_lines(settings: Notifications) -> list[Line]:
         return [warn("channels", detail, "pip install 'treadle[channels]'", code="notify.settings")]
     names = [it.removeprefix(_VARIABLE) for it in settings.channels if it.startswith(_VARIABLE)]
     if unset := [name for name in names if not os.environ.get(name)]:
-        fix = "set what is missing where runs are driven"
+        fix = "set these variables in the environment in which you start runs"
         return [warn("channels", f"not set: {', '.join(unset)}", fix, code="notify.settings")]
     return [ok("channels", f"{len(settings.channels)} named in the settings")]

@@ -1,4 +1,4 @@
-"""JSON documents that several commands print; a document of one command stands beside it, those of runs in `views`."""
+"""JSON documents that several commands print; those of one command are in its module, those of runs in `views`."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypeVar

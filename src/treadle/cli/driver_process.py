@@ -95,13 +95,13 @@ class DriverProcess(AbstractContextManager["DriverProcess"]):
         )  # fmt: skip
 
     def kill(self) -> None:
-        """`kill -9`."""
+        """Kill the process as `kill -9` does."""
         if self._process:
             self._process.kill()
             self._process.wait()
 
     def wait(self) -> None:
-        """Let it come to its end."""
+        """Wait for the end of the process."""
         if self._process:
             self._process.wait()
 

@@ -44,7 +44,7 @@ def gc(
     Undelivered results, evidence and unfinished runs stay. Only `--run` and `--older-than` delete runs.
     """
     if branches and run is None and older_than is None:
-        text = "--branches says which runs lose their result: add --run RUN or --older-than AGE"
+        text = "--branches needs --run RUN or --older-than AGE: it removes the result branches of those runs"
         raise TreadleError(text, code="gc.branches")
     project = open_project()
     with opened_store(project) as store:
@@ -133,9 +133,9 @@ def describe_collected(tidied: TidyReport | None, cleaned: RemovedRuns, *, dry: 
     for branch in cleaned.forgotten.kept:
         yield f"kept: the branch {branch} (--branches removes it too), so the run's name stays taken"
     for problem in dict.fromkeys(one for one in (tidied.problem if tidied else "", cleaned.forgotten.problem) if one):
-        yield f"branches and refs are left as they are: {problem}"
+        yield f"branches and refs stay unchanged: {problem}"
     if cleaned.freed.is_busy or (tidied and tidied.is_busy):
-        yield "a run is being driven, so worktrees, leftovers and payloads stay; `treadle gc` again when none is"
+        yield "a process drives a run, so worktrees, leftovers and payloads stay; run `treadle gc` again afterwards"
 
 
 def _tidied(tidied: TidyReport) -> Iterator[str]:
@@ -146,7 +146,7 @@ def _tidied(tidied: TidyReport) -> Iterator[str]:
     if tidied.branches:
         yield f"  {count_words(len(tidied.branches), 'result branch', 'result branches')} that your own branch has"
     if tidied.lanes:
-        yield f"  {count_words(tidied.lanes, 'lane')} of ended runs; what was in them is saved"
+        yield f"  {count_words(tidied.lanes, 'lane')} of ended runs; their uncommitted work is saved"
     for what, heap in (
         ("spare worktree", tidied.worktrees),
         ("conversation home", tidied.conversations),

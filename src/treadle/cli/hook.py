@@ -95,7 +95,7 @@ def uninstall(agent: _HOOKED_AGENT = None, user: _USER = False, dry_run: _DRY = 
     """Remove the hook from the settings of Claude Code and Codex. Change nothing else there."""
     for program in choose_programs(agent, user=user, every=True):
         change = to_uninstall(program)
-        gone = "" if change.after else ", which had nothing else and is removed"
+        gone = "" if change.after else "; the file held nothing else, so Treadle has removed it"
         done = f"the hook is no longer in {program.file}{gone}"
         typer.echo(_apply(change, done, f"the hook is not in {program.file}", dry_run=dry_run))
 
@@ -115,7 +115,7 @@ def status(as_json: JsonOption = False) -> None:
 _KNOWN = ("claude", "codex")
 _TRUST_CODEX = (
     "Codex runs a hook only after you have trusted it: start `codex`, then `/hooks`; "
-    "`treadle hook status` says whether it does"
+    "`treadle hook status` shows whether you have"
 )
 _COMMIT = "commit it, so that the lanes of runs have it, too"
 _INSTALL: Final = "`treadle hook install --agent {}`"
@@ -127,13 +127,13 @@ def choose_programs(names: Sequence[str] | None, *, user: bool, every: bool = Fa
         if name not in _KNOWN:
             near = suggest(name, _KNOWN)
             raise TreadleError(
-                f"no hook can be put into '{name[:80]}'; {f'{near} ' if near else ''}there are claude, codex",
+                f"Treadle has no hook for '{name[:80]}'; {f'{near} ' if near else ''}there are claude, codex",
                 code="agent.unknown",
             )
     meant = [name for name in _KNOWN if name in (names or _KNOWN) and (names or every or shutil.which(name))]
     if not meant:
         raise TreadleError(
-            "neither claude nor codex is on your PATH; `treadle hook install --agent claude` does it anyway",
+            "neither claude nor codex is on your PATH; `treadle hook install --agent claude` installs it anyway",
             code="agent.missing",
         )
     return [codex() if name == "codex" else users_claude() if user else claude(open_project().root) for name in meant]
@@ -153,7 +153,7 @@ def _apply(change: SettingsChange, done: str, unchanged: str, *, dry_run: bool) 
 
 # Doctor's lines about the hook: whether the programs' settings name it, and whether the programs would call it.
 
-_FIX_TRUST: Final = "start `codex`, then `/hooks`, and trust what calls `treadle hook`"
+_FIX_TRUST: Final = "start `codex`, then `/hooks`, and trust the entries that call `treadle hook`"
 
 
 async def hook_lines(project: Project | None, *, every: bool = False) -> list[Line]:

@@ -16,7 +16,7 @@ _TREADLES_OWN: Final = "TREADLE_ACT"
 
 
 def main(*, legacy: bool = False) -> int:
-    """Answer a call and return the exit code; never 2 but to let the agent go on."""
+    """Answer a call and return the exit code; 2 only if the agent must continue."""
     return guard(lambda: _run(legacy=legacy))
 
 
@@ -35,7 +35,7 @@ def _answer(*, legacy: bool) -> int:
         return 0
     if sys.stdin is None or sys.stdin.isatty():
         raise TreadleError(
-            "agents' programs call this when they end; `treadle hook install` tells them to", code="hook.call"
+            "agents' programs call this command when they stop; `treadle hook install` sets that up", code="hook.call"
         )
     from treadle.hooks.call import LARGEST, read_call
     from treadle.results.intake import Faulty

@@ -75,7 +75,7 @@ def reply_to_end(project: Project, store: Store, call: HookCall, mine: Sequence[
         owed = next((one for one in answers if one.mine.is_owed), None)
         if owed is None or call.event == "SubagentStop":  # a helper of the agent owes nothing
             return NO_REPLY
-        return _hold(call, owed, [f"nothing in {owed.mine.work.lane} says how"])
+        return _hold(call, owed, [f"{owed.mine.work.lane} holds no answer"])
     claim, channel = answer.reading.claim, answer.reading.channel
     if claim is None or not channel:
         return _hold(call, answer, [*answer.reading.problems, *answer.reading.warnings])
@@ -181,7 +181,7 @@ def _form(work: Work, step_exits: StepExits) -> Iterator[str]:
     yield "  summary: one sentence"
     yield (
         f"(or .ai/HANDOFF.md with these in its front matter, `step: {base_of(work.step)}` and "
-        f"`attempt: {work.attempt}`); {work.bundle / 'prompt.md'} says what each needs. "
+        f"`attempt: {work.attempt}`); {work.bundle / 'prompt.md'} lists the fields of each. "
         "If you wait for a person, say so and stop."
     )
 
@@ -223,7 +223,7 @@ def reply_to_idle_teammate(store: Store, call: HookCall, mine: Sequence[SessionW
         left += [line for work in works if work.run == run for line in _unfinished(store, history, work)]
     if not left or not _is_news(call, mine[0].work, left):
         return NO_REPLY
-    return Reply(GOES_ON, "\n".join(["[P] tasks that are not finished:", *(f"- {line}" for line in left)]))
+    return Reply(GOES_ON, "\n".join(["unfinished [P] tasks:", *(f"- {line}" for line in left)]))
 
 
 async def _post_check(project: Project, store: Store, work: Work, text: str) -> CommandResult | None:

@@ -249,7 +249,7 @@ class ExaminedProtocol(msgspec.Struct, frozen=True):
         found = (
             f"{count_words(len(self.findings), 'finding')}, {errors} to repair"
             if self.findings
-            else f"{self.summary}, nothing is wrong"
+            else f"{self.summary}, no findings"
         )
         yield f"{self.name}: {found}"
 

@@ -52,9 +52,9 @@ _BELOW: Final = 4
 
 
 def watch_run(project: Project, store: Store, run: Run, *, as_json: bool) -> int:
-    """Show how a run goes on, and how it ends; the exit code."""
+    """Print the events of a run until it ends, and return the exit code."""
     found = RunFollower(store, run)
-    if as_json:  # a document on each line: how it stands now, and after every event
+    if as_json:  # one document per line: the state now, and after every event
         for _ in found.catch_up():
             pass
         print_json_line(status_of(project, store, found).document)

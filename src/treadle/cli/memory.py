@@ -116,7 +116,7 @@ def check(run: _RUN = None, as_json: JsonOption = False) -> None:
         for finding in findings:
             print_text(str(finding))
         if not findings:
-            print_text(f"{found.run.id}: nothing is wrong")
+            print_text(f"{found.run.id}: no findings")
     if any(finding.level == "error" for finding in findings):
         raise typer.Exit(UNWELL)
 

@@ -82,7 +82,7 @@ _TYPED: Final = re.compile(r"\A[sS](?=[0-9₀-₉])")
 
 
 class RunBank(NamedTuple):
-    """A run's bank as it stands."""
+    """The current memory bank of a run."""
 
     project: Project
     run: Run
@@ -194,7 +194,7 @@ def check_bank(found: RunBank) -> list[Finding]:
         place, run = Place(artifact.path), run_of(there)
         if not run:
             hint = "Treadle does not read it; move it away, and Treadle writes it again when the run moves"
-            what = "is not as Treadle wrote it"
+            what = "differs from what Treadle wrote"
             findings.append(Finding(place, name, what, hint, code="bank.changed"))
         elif run == found.run.id and there != found.texts[name][artifact.path] and not found.driven:
             hint = f"`treadle memory show {name}` shows the current text; Treadle writes it again when the run moves"

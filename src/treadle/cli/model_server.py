@@ -55,7 +55,7 @@ def model_server(
         except OSError as error:
             why = (error.strerror or str(error)).lower()
             raise PortError(
-                f"port {port} of {HOST} cannot be listened on: {why}; choose another, or 0 for any",
+                f"cannot listen on port {port} of {HOST}: {why}; choose another, or 0 for any",
                 code="listen.unavailable",
             ) from None
         with server:
@@ -78,7 +78,7 @@ def _read_scripts(file: Path) -> "Library":
     except ScriptError as error:
         code = "script.invalid"
         found = (Finding(Place(str(file), it.line), it.path, it.message, code=code) for it in error.mistakes)
-        raise ProtocolError(f"{file} holds no scripts that can be played", tuple(found), code=code) from None
+        raise ProtocolError(f"{file} holds no scripts", tuple(found), code=code) from None
 
 
 def _played_agents(scripts: Path, project: Path) -> "Library":

@@ -78,7 +78,7 @@ def run_interruptibly(work: Coroutine[Any, Any, T], advice: str) -> T | None:
 # Drive runs in the foreground and show their progress.
 
 _GLANCE: Final = 0.1
-_ADVICE: Final = "ending the agents and keeping their work; once more ends at once"
+_ADVICE: Final = "stopping the agents and keeping their work; Ctrl-C again stops at once"
 
 
 def continue_runs(

@@ -155,7 +155,7 @@ _RECOGNISED: Final = 40
 def write_new(path: Path, text: str) -> None:
     """Write a file that must not exist yet."""
     if os.path.lexists(path):
-        raise TreadleError(f"{path} is already there; give another name, or remove it first", code="file.exists")
+        raise TreadleError(f"{path} exists already; give another name, or remove it first", code="file.exists")
     with _reported(path):
         _write(path, text)
 
@@ -184,7 +184,7 @@ def write_folder(folder: Path, texts: Mapping[str, str]) -> None:
         elif folder.is_dir() and any(folder.iterdir()):
             problem = "is not empty"
         if problem:
-            text = f"{folder} is already there and {problem}; give another name, or remove it first"
+            text = f"{folder} exists already and {problem}; give another name, or remove it first"
             raise TreadleError(text, code="file.exists")
         unfinished = _beside(folder)
         unfinished.mkdir()
@@ -202,7 +202,7 @@ def _write(path: Path, text: str) -> None:
     if path.is_dir():
         raise TreadleError(f"{path} is a folder; give the name of a file", code="file.exists")
     if path.exists() and not path.is_file():
-        # A device or a pipe takes what it is given; a pipe without a reader is an error at once, not a wait.
+        # Write to a device or a pipe directly; a pipe without a reader fails at once instead of blocking.
         file = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
         os.set_blocking(file, True)
         with os.fdopen(file, "w", encoding="utf-8") as opened:

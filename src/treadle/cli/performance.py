@@ -89,16 +89,16 @@ RECENT: Final = 8
 BORDER: Final = 3
 """The lines of a screen that are neither tree nor captions: the frame, and where the cursor stands."""
 NEXT: Final = """
-Agents, git and tests were played; every decision was made by the kernel from the protocol's table.
+Agents, git and tests were simulated; the kernel made every decision from the protocol's table.
 
   treadle protocol table {protocol:11} the table
-  treadle protocol check {protocol:11} what is proved about it
-  treadle protocol sim {protocol:13} many random runs, with every invariant held
+  treadle protocol check {protocol:11} check its properties
+  treadle protocol sim {protocol:13} check every invariant in many random runs
 """
 
 
 def play(protocol: Protocol, scenes: Iterable[Scene], speed: float, name: str) -> None:
-    """Shows the scenes one after the other in place; the protocol was asked for by this name or path."""
+    """Show the scenes one after the other, in place; `name` is the name or path that the user gave the protocol."""
     screen, recent = console(), deque[str](maxlen=RECENT)
     with Live(console=screen, auto_refresh=False) as live:
         for scene in scenes:
@@ -109,7 +109,7 @@ def play(protocol: Protocol, scenes: Iterable[Scene], speed: float, name: str) -
 
 
 def watch(protocol: Protocol, scenes: Iterable[Scene]) -> None:
-    """Show scenes as they happen: the live tree below, the captions above it for good."""
+    """Show scenes as they happen: the live tree at the bottom, the captions scrolling above it."""
     screen = console()
     with Live(console=screen, auto_refresh=False) as live:
         for scene in scenes:
@@ -262,11 +262,11 @@ class Performance:
         self._is_killed = True
         pid = driving.pid
         driving.kill()
-        busy = count_words(len(state.acts), "thing")
-        yield Scene(f"kill -9 {pid}: the process that drives the run is gone, with {busy} under way.", state)
+        busy = count_words(len(state.acts), "activity", "activities")
+        yield Scene(f"kill -9 {pid}: the demo has killed the process that drives the run, with {busy} open.", state)
         driving.start("resume", self._demo.run)
         yield Scene(
-            f"treadle resume {self._demo.run}: another process takes the run up from its log. Nothing is lost.", state
+            f"treadle resume {self._demo.run}: another process continues the run from its log. Nothing is lost.", state
         )
 
     def _due(self, now: Chronicle, driving: DriverProcess) -> list[StandInDeed]:
@@ -279,7 +279,7 @@ class Performance:
         return list(self._stand_in.due(now.protocol, now.state))
 
     def _done(self, deed: StandInDeed, state: State, driving: DriverProcess) -> Scene:
-        """Give the stand-in's command; without a driver, add `--resume` to drive the run on."""
+        """Give the stand-in's command; without a driver, add `--resume` to continue the run."""
         words = deed.words
         if driving.is_gone:
             driving.start(*(words := [*words, "--resume"]))
@@ -354,20 +354,20 @@ def perform_demo(protocol: str, folder: Path | None, agent: str = "") -> int:
     try:
         with play_model(place, SCRIPT if agent else "", is_counted=True) as (env, model):
             if model:
-                print_text(f"The model of {agent} is played at {model.url}; no key is used, and nothing is paid.\n")
+                print_text(f"A scripted model at {model.url} answers {agent}: no key, no cost.\n")
             performance = Performance(story, place, agent, env)
-            with closing(performance.scenes()) as scenes:  # whatever ends it, no driver is left behind
+            with closing(performance.scenes()) as scenes:  # also on an error, leave no driver behind
                 if is_terminal() and not console().is_dumb_terminal:
                     watch(load(protocol), scenes)
                 else:
                     report(scenes)
     except KeyboardInterrupt:
-        complain(f"interrupted; `cd {shlex.quote(str(place))} && {_program()} resume {story.run}` goes on where it was")
+        complain(f"interrupted; `cd {shlex.quote(str(place))} && {_program()} resume {story.run}` continues the run")
         return INTERRUPTED
     call_treadle(place, "evidence", story.run, "--html", PAGE)
     print_text(_farewell(story, place, time.monotonic() - began))
     for beat in performance.missed:
-        complain(f"this should have been seen, and was not: {beat.say}")
+        complain(f"this demo should have shown the following, but did not: {beat.say}")
     return UNWELL if performance.missed else 0
 
 
@@ -402,7 +402,7 @@ def _farewell(story: Demo, place: Path, seconds: float) -> str:
     commands = [f"{_program()} {words}" for words, _ in story.further]
     width = max(map(len, commands))
     further = [f"  {one:{width}}  {about}" for one, (_, about) in zip(commands, story.further, strict=True)]
-    page = f"What is proved, criterion by criterion: {place / PAGE}"
+    page = f"The evidence for each criterion: {place / PAGE}"
     return "\n".join(
-        ["", f"Done in {duration(seconds)}.", page, "To look further:", f"  cd {shlex.quote(str(place))}", *further]
+        ["", f"Done in {duration(seconds)}.", page, "To look around:", f"  cd {shlex.quote(str(place))}", *further]
     )

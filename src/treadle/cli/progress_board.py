@@ -28,7 +28,7 @@ _MINUTE: Final = 60.0
 _SLOW: Final = 10.0
 """Seconds after which a running check gets a line, where there is no live view."""
 _AGAIN: Final = 20.0
-"""Seconds between the lines of a check that goes on."""
+"""Seconds between the lines about a check that still runs."""
 _LONGEST: Final = 100
 
 
@@ -132,7 +132,9 @@ class ProgressLines(ProgressBoard):
         for line in [line for line in lines if line not in before]:
             shown = _format_line(line)
             sent_back = self._sent_back(run, protocol, state.insts[line.instance], since)
-            news = () if (line.instance, shown) in known else (shown,)  # it may only stand above another by now
+            news = (
+                () if (line.instance, shown) in known else (shown,)
+            )  # unchanged lines may have moved, because another instance was added
             for text in (*sent_back, *self._why(run, state, line), *news):
                 self._echo(run, line.instance, text)
         self._before[run], self._since[run] = set(lines), state.seq
@@ -152,7 +154,7 @@ class ProgressLines(ProgressBoard):
                     yield f"{step} · {exit_words(protocol, inst.last.get(step, tag))}" + (f": {why}" if why else "")
 
     def _why(self, run: str, state: State, line: InstanceLine) -> Iterator[str]:
-        """Yield the failure that led an instance to where it stands, or to its end; each failure once."""
+        """Yield the failure that led an instance to its current step, or to its end; each failure once."""
         inst = state.insts[line.instance]
         if inst.outcome:
             # the last exit counts, if it was a failure that no other step could explain

@@ -33,7 +33,7 @@ def _upwards() -> list[str]:
     try:
         while not os.path.samefile(places[-1], os.path.join(places[-1], "..")):
             places.append(os.path.normpath(os.path.join(places[-1], "..")))
-    except OSError:  # a folder above is gone or closed: what was seen so far is all there is
+    except OSError:  # a folder above is gone or unreadable: use the folders seen so far
         pass
     return places
 

@@ -62,7 +62,7 @@ async def refuse_unusable(root: Path) -> None:
     if answer.is_well and "true" in answer.text.split():
         raise TreadleError(
             f"{root} is a bare repository or git's own folder, and has no files to work on; "
-            "`git clone` it, and go on in the clone",
+            "`git clone` it, and work in the clone",
             code="git.bare",
         )
 
@@ -218,7 +218,7 @@ def describe_findings(project: Project, plan: SetupPlan) -> Iterator[str]:
     """Describe the detected languages, commands and agents, with reasons."""
     yield f"Project   {project.root}"
     if plan.main is None:
-        yield "Language  none that is known; set the commands under [toolchain] yourself"
+        yield "Language  not recognised; set the commands under [toolchain] yourself"
     for place, one in enumerate(plan.found):
         yield f"{'Language' if one.language != 'make' else 'Also':<9} {one.language} ({one.why})"
         if place == 0:
@@ -230,7 +230,7 @@ def describe_findings(project: Project, plan: SetupPlan) -> Iterator[str]:
     if plan.generated:
         globs = ["".join(char if char.isprintable() else "?" for char in glob) for glob in plan.generated]
         yield f"Generated {', '.join(globs)}  (git ignores them; lanes get copies)"
-    yield f"Agents    {', '.join(plan.agents) if plan.agents else 'none that Treadle knows by name'}"
+    yield f"Agents    {', '.join(plan.agents) if plan.agents else 'none of those that Treadle knows is installed'}"
     if plan.protocol:
         yield f"Protocol  {plan.protocol.name}: {plan.protocol.title}"
         paths = [artifact.path for artifact in plan.protocol.artifacts.values()]
@@ -250,10 +250,10 @@ def describe_written(plan: SetupPlan, *, dry_run: bool) -> Iterator[str]:
 
     yield ""
     for name in plan.kept:
-        yield f"{name} is already there: left as it is"
+        yield f"{name} exists already; Treadle leaves it unchanged"
         yield from (f"  {fault}" for fault in plan.faults.get(name, ()))
         for key, (named, value) in plan.differing.items() if name == FILE else ():
-            yield f"  it has {setting(key, named)}, where {setting(key, value)} was found"
+            yield f"  it has {setting(key, named)}; Treadle would choose {setting(key, value)}"
     for name, text in plan.files.items():
         yield f"{name} would be written:" if dry_run else f"{name} is written"
         if dry_run:
@@ -268,7 +268,7 @@ def describe_next_steps(plan: SetupPlan, git_steps: list[str]) -> Iterator[str]:
     yield from (f"{hint.text} [{hint.code}]" for hint in (plan.main.advice if plan.main else ()))
     if plan.ungiven:
         value = toml_value(plan.ungiven)
-        yield f"set `environment.generated = {value}` in treadle.toml: no lane has what git ignores [init.generated]"
+        yield f"set `environment.generated = {value}` in treadle.toml: lanes lack what git ignores [init.generated]"
     for part, words in bundled_parts(str(library.find_folder(plan.named))).items() if plan.named else ():
         yield f"`treadle run --protocol {quote_word(plan.named)} --only {part}`: {words}"
     for cure in cures(plan.lacks):
@@ -279,7 +279,7 @@ def describe_next_steps(plan: SetupPlan, git_steps: list[str]) -> Iterator[str]:
         yield f"set {', '.join(unset)} in treadle.toml, if the project has such commands"
     yield "`treadle doctor`: check that everything is in place"
     protocol = plan.protocol.name if plan.protocol else "v3"
-    yield f"`treadle spec new --protocol {protocol}`: write down what you want built"
+    yield f"`treadle spec new --protocol {protocol}`: describe what you want to build"
     yield from map(describe_story, plan.left_off)
 
 
@@ -296,14 +296,14 @@ async def start_repository(root: Path, plan: SetupPlan, *, dry_run: bool, yes: b
         return yes or (sys.stdin.isatty() and sys.stdout.isatty() and typer.confirm(question, default=False))
 
     if not await is_repository(root):
-        if dry_run or not is_agreed("There is no git repository here. Make one?"):
+        if dry_run or not is_agreed("There is no git repository here. Create one?"):
             return ["`git init`, then `git add` and `git commit`: agents work on copies of a commit"]
         await _call_git(root, "init", "--quiet")
         typer.echo("created a git repository")
     files = sorted(({*plan.files, *plan.kept} & {*plan.files, *await _untracked(root)}) - {*plan.shown})
     commit = f"`git add {' '.join(files)} && git commit`" if files else "`git add` and `git commit` what belongs here"
     if await has_commits(root):
-        return [f"{commit}: agents see only what is committed"] if files else []
+        return [f"{commit}: agents see only committed files"] if files else []
     if dry_run or not files or not is_agreed(f"There is no commit yet. Commit {', '.join(files)}?"):
         return [f"{commit}: agents work on copies of a commit, and there is none"]
     await _call_git(root, "add", "--", *files)
@@ -313,7 +313,7 @@ async def start_repository(root: Path, plan: SetupPlan, *, dry_run: bool, yes: b
     if not rest:
         return []
     shown = f"{rest[0]} and {len(rest) - 1} more" if len(rest) > 1 else rest[0]
-    return [f"`git add` and `git commit` what else belongs here ({shown}): agents see only what is committed"]
+    return [f"`git add` and `git commit` what else belongs here ({shown}): agents see only committed files"]
 
 
 async def _untracked(root: Path) -> list[str]:

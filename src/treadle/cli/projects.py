@@ -39,7 +39,7 @@ def list_(as_json: JsonOption = False) -> None:
     elif known:
         print_table(("Name", "Folder"), [(it.name, it.folder) for it in known])
     else:
-        typer.echo("no project is registered yet; `treadle projects add` in its folder does that")
+        typer.echo("no project is registered yet; run `treadle projects add` in its folder")
 
 
 @app.command()
@@ -62,7 +62,7 @@ def add(
     if is_phrase(called):
         raise TreadleError(f"'{called}' is a phrase of `treadle say`; choose another --name", code="project.name")
     Projects(os.environ).add(called, project)
-    typer.echo(f'{called} is {project.root}; `treadle say "continue {called}"` speaks to it')
+    typer.echo(f'{called} is {project.root}; `treadle say "continue {called}"` addresses it')
 
 
 @app.command()
@@ -72,4 +72,4 @@ def remove(name: Annotated[str, typer.Argument(help="The name of the project.")]
 
     from treadle.config.projects import Projects
 
-    typer.echo(f"{name} is forgotten; {Projects(os.environ).remove(name)} stays as it is")
+    typer.echo(f"forgot {name}; {Projects(os.environ).remove(name)} stays as it is")

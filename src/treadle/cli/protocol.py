@@ -201,7 +201,7 @@ def explore(
         if json:
             print_json(Scopes(scopes=tuple(named.values())))
         else:
-            print_table(("Scope", "What it looks at"), [(it.name, it.help) for it in named.values()])
+            print_table(("Scope", "Bounds"), [(it.name, it.help) for it in named.values()])
         return
     model, named = load_sound_protocol(name), read_protocol_scopes(name)
     found = explore_states(model, parse_scope(model, named, scope or []), limit_states=limit)
@@ -379,7 +379,7 @@ def simulate(protocol: Protocol, runs: int, faults: float, seed: int) -> Summary
 def describe_simulation(summary: Summary, name: str, faults: float) -> Iterator[str]:
     """Describe simulated runs line by line; `name` is the protocol's name or path as the user typed it."""
     outcomes = ", ".join(f"{name} {count}" for name, count in sorted(summary.outcomes.items()))
-    verdict = count_words(len(summary.findings), "finding") if summary.findings else "nothing is wrong"
+    verdict = count_words(len(summary.findings), "finding") if summary.findings else "no findings"
     counts = ((summary.runs, "run"), (summary.events, "event"), (summary.kills, "restart"))
     yield f"{summary.protocol}: {', '.join(count_words(*it) for it in counts)}: {verdict}"
     yield f"ended: {outcomes or 'none'}"
@@ -392,9 +392,9 @@ def describe_simulation(summary: Summary, name: str, faults: float) -> Iterator[
 
 def describe_exploration(found: Exploration, scopes: Iterable[str]) -> Iterator[str]:
     """Describe an exhaustive search line by line, and name the other scopes."""
-    none = "nothing is wrong" if found.exhausted else "nothing is wrong with these"
+    none = "no findings" if found.exhausted else "no findings so far"
     verdict = count_words(len(found.findings), "finding") if found.findings else none
-    whole = "all of them" if found.exhausted else "not all of them"
+    whole = "complete" if found.exhausted else "incomplete"
     size = f"{count_words(found.states, 'state')}, {count_words(found.edges, 'edge')}"
     yield f"{found.protocol}, scope {found.scope}: {size}, {whole}: {verdict}"
     yield f"ends: {', '.join(found.outcomes) or 'none'}"
@@ -406,7 +406,10 @@ def describe_exploration(found: Exploration, scopes: Iterable[str]) -> Iterator[
     for finding in found.findings:
         yield from _describe_finding(finding)
     if not found.exhausted:
-        yield "a limit was reached before every state was seen: nothing is proved; raise --limit, or narrow --scope"
+        yield (
+            "the search stopped at its limit before it saw every state, so it proves nothing; "
+            "raise --limit, or narrow --scope"
+        )
 
 
 def _describe_finding(finding: Violation) -> Iterable[str]:
@@ -506,7 +509,7 @@ def _refuse_names(name: str, folder: Path) -> None:
     called = folder.name or folder.resolve().name
     if called != name:
         raise TreadleError(
-            f"a protocol is called what its folder is called, and '{called}' is not '{name}'; "
+            f"a protocol has the name of its folder, and '{called}' is not '{name}'; "
             f"write `--to {quote_word(folder.parent / name)}`, or make both names the same",
             code="protocol.name",
         )

@@ -22,10 +22,10 @@ def replay(
         try:
             audit = store.audit(found.id)
         except ReplayDivergence as error:
-            complain(f"run {found.id} is not as it was recorded: {error} [{error.code}]")
+            complain(f"run {found.id} differs from its record: {error} [{error.code}]")
             complain("do not resume it; restore a backup of .treadle/local")
             raise typer.Exit(UNWELL) from None
-    typer.echo(f"{found.id} is as it was recorded" + (f", and ended with {audit.outcome}" if audit.outcome else ""))
+    typer.echo(f"{found.id} matches its record" + (f", and ended with {audit.outcome}" if audit.outcome else ""))
     events, upgrades = count_words(audit.events, "event"), count_words(audit.upgrades, "upgrade")
     typer.echo(f"  {events}, folded from the beginning, with {upgrades} of the protocol")
     typer.echo(f"  {count_words(audit.snapshots, 'snapshot')}, equal to the states at their events")

@@ -43,7 +43,7 @@ def run(
         str,
         typer.Option(
             metavar="[ITEM:]PART",
-            help="Run only one part or one step: `bootstrap`, or `US-005:bdd` for one item.",
+            help="Run only this part or step, such as `bootstrap`, or `US-005:bdd` for one item.",
         ),
     ] = "",
     as_json: JsonAtEndOption = False,

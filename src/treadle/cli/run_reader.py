@@ -103,7 +103,7 @@ def find_run_to_deliver(word: str | None) -> str:
                 f"no result is left to deliver: your branch has those of {list_some([run.id for run in good])}",
                 code="deliver.nothing",
             )
-    return _find_run_among_words([word], 0, lambda run: is_good(run.outcome), "no run has come to a good end")[0]
+    return _find_run_among_words([word], 0, lambda run: is_good(run.outcome), "no run has ended well")[0]
 
 
 def find_run_to_show(store: Store, first: str | None, second: str | None) -> tuple[str, str]:
@@ -115,7 +115,7 @@ def find_run_to_show(store: Store, first: str | None, second: str | None) -> tup
     if second is not None:
         return first, second
     if len(names) > 1:
-        raise TreadleError(f"say which run '{first[:80]}' is of: {list_some(names)}", code="run.ambiguous")
+        raise TreadleError(f"name the run of '{first[:80]}': {list_some(names)}", code="run.ambiguous")
     return find_run(store, None).id, first
 
 
@@ -135,4 +135,4 @@ def _find_run_among_words(
             return store.run(words[0]).id, words  # there is none of that name, and the error lists those there are
     if fitting:
         raise TreadleError(f"several runs fit; name one: {list_some(fitting)}", code="run.ambiguous")
-    raise TreadleError(f"{none}; `treadle runs` lists those there are", code="run.none")
+    raise TreadleError(f"{none}; `treadle runs` lists the existing ones", code="run.none")

@@ -70,7 +70,7 @@ def refuse_missing_inputs(project: Project, part: SelectedPart, value: Json, com
     for one in part.missing(value, is_there):
         name = one.paths[0]
         if (project.root / name).is_file():
-            problems.append(f"{name} is not committed, and a run sees only what is: commit it first")
+            problems.append(f"{name} is not committed, and a run sees only committed files: commit it first")
         else:
             first = f"`{command} --only {one.by}`" if one.by else "whoever writes it"
             problems.append(f"there is no {' and no '.join(one.paths)}; {first} comes first")
@@ -126,7 +126,7 @@ def _bundled_input(project: Project, name: str, only: str) -> tuple[str, str]:
 
 _NAMED: Final = 5
 """Tests of the base commit that are named when a run starts."""
-_OLD: Final = {"baseline.failing": "fails", "baseline.flaky": "passes and fails by chance"}
+_OLD: Final = {"baseline.failing": "fails", "baseline.flaky": "is flaky"}
 
 
 class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -160,7 +160,7 @@ class PreparedRun(msgspec.Struct, frozen=True):
             ids = [inline(str(item.get("id", ""))) for items in lists for item in items if isinstance(item, dict)]
             for one in find_unfinished_stories(asked.project, asked.protocol):
                 if one.story in ids:
-                    instead = f"; `--only {quote_word(one.part)}` does the step where it stands" if one.part else ""
+                    instead = f"; `--only {quote_word(one.part)}` runs only its current step" if one.part else ""
                     notes.append(f"{one.file} says that {one.stands}; this run {one.begins}{instead}")
         return [*notes, *map(str, ineffective_limits(asked.project, asked.protocol, asked.settings))]
 
@@ -259,7 +259,7 @@ def run_baseline(launch: PreparedRun, store: Store, *, quiet: bool) -> Baseline 
     if not commit:
         return None
     with _spinner("running the tests") if is_terminal() and not quiet else nullcontext():
-        found = run_interruptibly(launch.baseline(store, commit), "ending the tests; once more ends at once")
+        found = run_interruptibly(launch.baseline(store, commit), "stopping the tests; Ctrl-C again stops at once")
     if found is None:
         raise KeyboardInterrupt
     complain(f"baseline: {baseline_line(found)}")
@@ -297,7 +297,7 @@ def describe_uncommitted(root: Path, known: Collection[str], made: Collection[st
     if not answer.is_well or not found:
         return ""
     more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
-    return f"agents see only what is committed; these changes are not: {', '.join(found[:_SHOWN])}{more}"
+    return f"agents see only committed files; these changes are not committed: {', '.join(found[:_SHOWN])}{more}"
 
 
 def _is_made_by_a_run(root: Path, path: Path, made: Collection[str]) -> bool:

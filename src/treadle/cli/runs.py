@@ -104,7 +104,7 @@ def print_overview(project: Project, store: Store, *, as_json: bool) -> None:
     first = default_run(runs)
     if len(going) > 1:
         for run in going:
-            hint = "shows what it asks of you" if run.status == "asks" else "shows more"
+            hint = "shows what you can do" if run.status == "asks" else "shows more"
             typer.echo(harmless(f"treadle status {shlex.quote(run.run)}  {hint}"))
     elif first and not any(run.problem for run in found.runs if run.run == first.id):
         print_status(read_status(project, store, first.id))

@@ -68,7 +68,7 @@ def serve(
                 typer.echo(listener.sentence)
                 await service.serve()
 
-        run_interruptibly(serve_all(), "ending the agents and keeping their work; once more ends at once")
+        run_interruptibly(serve_all(), "stopping the agents and keeping their work; Ctrl-C again stops at once")
 
 
 async def _serve_memory(project: Project, tools: HttpTools) -> str:
@@ -208,8 +208,8 @@ def install_unit(project: Project) -> str:
     return (
         f"{folder / name} is written. Start it now and at every login:\n"
         f"  systemctl --user daemon-reload\n  systemctl --user enable --now {name}\n"
-        f"What it does: journalctl --user -u {name} -f\n"
-        "To go on while nobody is logged in: loginctl enable-linger"
+        f"Its log: journalctl --user -u {name} -f\n"
+        "To keep it running while you are logged out: loginctl enable-linger"
     )
 
 

@@ -194,13 +194,13 @@ def _run(record: dict[str, Json], *, failed: bool) -> Iterator[str]:
 def _next(activity: Story) -> Iterator[str]:
     """List the commands that show more, or move the run on."""
     run, act = shlex.quote(activity.run), shlex.quote(activity.id)
-    ways = [] if activity.ended else [(f"treadle status {run}", "where the run stands, and what moves it on")]
+    ways = [] if activity.ended else [(f"treadle status {run}", "the state of the run, and how to continue it")]
     if activity.prompt:
         ways.append((f"treadle show {run} {act} --prompt", "the whole prompt"))
     ways += [
-        (f"treadle show {run} {act} --json", "all of this as data"),
+        (f"treadle show {run} {act} --json", "all of this as JSON"),
         (f"treadle log {run}", "what happened before and after"),
-        (f"treadle evidence {run}", "what the run has shown so far"),
+        (f"treadle evidence {run}", "the evidence of the run so far"),
     ]
     width = max(len(way) for way, _ in ways)
     yield from (f"{way:<{width}}  {shows}" for way, shows in ways)

@@ -166,7 +166,7 @@ def _judge_with_all(file: Path, text: str) -> SpecVerdict:
             f"{file} has no field that any protocol asks for; name the one you mean: --protocol NAME",
             code="spec.no_protocol",
         )
-    guess = f"it is nearest to what {near} asks for, and was checked as that"
+    guess = f"it is closest to an input of {near}, so Treadle checked it as one"
     message = f"{file} is good for no protocol; {guess} (--protocol names another of {', '.join(models)})"
     return SpecVerdict(str(file), (), message, faults[near][1])
 
@@ -227,7 +227,7 @@ def read_spec(file: Path) -> str:
         return read_stream(sys.stdin.buffer, "standard input", MAX_TEXT)
     if not os.path.lexists(file):
         raise TreadleError(
-            f"{file} is not there; `treadle spec new --protocol NAME {quote_word(file)}` writes an example",
+            f"there is no file {file}; `treadle spec new --protocol NAME {quote_word(file)}` writes an example",
             code="spec.missing",
         )
     return read_text(file, MAX_TEXT, code="spec.unreadable")
@@ -256,5 +256,5 @@ def convert_example(text: str, file: Path) -> str:
             data = msgspec.json.encode(read_yaml(text, str(file)).plain())
             return msgspec.json.format(data, indent=2).decode() + "\n"
         case other:
-            what = f"Treadle cannot read files named *{other}" if other else "the name has no ending"
-            raise TreadleError(f"{file}: {what}; use the ending .yaml, .md or .json", code="spec.format")
+            what = f"Treadle cannot read files named *{other}" if other else "the name has no extension"
+            raise TreadleError(f"{file}: {what}; use the extension .yaml, .md or .json", code="spec.format")

@@ -7,7 +7,7 @@ from treadle import __version__
 
 
 def main() -> int:
-    """Runs the command line and returns its exit code."""
+    """Run the command line and return its exit code."""
     match sys.argv[1:]:
         case [] if "_TREADLE_COMPLETE" not in os.environ:  # a shell asks for completions without arguments
             from treadle.cli.welcome import welcome

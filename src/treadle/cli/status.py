@@ -1,4 +1,4 @@
-"""`treadle status`: how all runs stand, or one of them, now or as it goes on."""
+"""`treadle status`: the state of all runs, or of one of them, once or continuously."""
 
 from typing import Annotated
 

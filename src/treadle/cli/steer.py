@@ -173,7 +173,7 @@ def abort(run: RunArgument = None, at: _ENDED_PART = "root") -> None:
         client.abort(run, at=at)
         return f"asked {run if at == 'root' else f'{at} of {run}'} to abort"
 
-    move([run], act)  # its exit code is 0: the end is what was asked for
+    move([run], act)  # exit code 0: the user asked for this end
 
 
 def resume(

@@ -105,7 +105,7 @@ async def toolchain_lines(
             count = await count_generated(project, config)
             lines.append(ok("generated files", f"{count} for each lane"))
         except TreadleError as error:
-            if error.code.startswith("generated."):  # else no commit yet, or no repository: other lines say so
+            if error.code.startswith("generated."):  # else no commit yet, or no repository: other lines report that
                 lines.append(failed("generated files", error))
     return lines
 
@@ -167,9 +167,9 @@ async def _canary_line(settings: ToolchainSettings, root: Path, *, required: boo
     what = "toolchain canaries"
     why = await canary_fault(settings, root)
     if why is None:
-        return ok(what, f"none for {settings.kind or 'this test tool'}; nothing was tried")
+        return ok(what, f"none for {settings.kind or 'this test tool'}; Treadle tried nothing")
     if not why:
-        return ok(what, "it tells a passing test from failing canaries")
+        return ok(what, "the test tool reports passing and failing canaries correctly")
     fix = f"see what `{' '.join(settings.command('test', root=str(root))[:3])}` prints, and repair or replace it"
     return missing(what, why, fix, code="env.canaries", required=required)
 
@@ -182,7 +182,7 @@ async def _collection_lines(config: Config, project: Project) -> list[Line]:
     try:
         count, why = await collect_base(project, config)
     except TreadleError as error:
-        # Otherwise there is no commit yet, or no repository: other lines say so.
+        # Otherwise there is no commit yet, or no repository: other lines report that.
         return [failed(what, error)] if error.code == "env.generated" else []
     if why:
         fix = "install what the test tool needs, or correct its options"

@@ -39,5 +39,5 @@ def describe_stories_before_any_run() -> list[str]:
 
 def describe_story(one: LeftOff) -> str:
     """Describe the position of a story, and the command that continues it."""
-    alone = f"; `treadle run SPEC --only {quote_word(one.part)}` does the step where it stands" if one.part else ""
+    alone = f"; `treadle run SPEC --only {quote_word(one.part)}` runs only its current step" if one.part else ""
     return f"{one.file} says that {one.stands}: `treadle run SPEC` {one.begins}{alone}"

@@ -60,7 +60,7 @@ def uninstall(
     uninstalling = Uninstalling(open_project(), config=config)
     traces = asyncio.run(uninstalling.find())
     if not as_json:
-        print_text("nothing to remove" if traces.is_nothing else f"to be removed from {traces.root}:")
+        print_text("nothing to remove" if traces.is_nothing else f"Treadle in {traces.root}:")
         for line in describe_traces(traces):
             print_text(line)
     if not dry_run and not traces.is_nothing:
@@ -207,7 +207,7 @@ class Uninstalling:
         ours, heads, checked_out = await refs.below(_OURS), await refs.below(_HEADS), await refs.checked_out()
         results = [one.result for one in self._names if one.result in heads]
         used = [ref.removeprefix(_HEADS) for ref in results if ref in checked_out]
-        left = [f"the branch {name}, which a worktree is on" for name in used]
+        left = [f"the branch {name}, which a worktree has checked out" for name in used]
         if others := await _other_projects(repository, self._project):
             own = tuple(one.spaces[1] for one in self._names)
             left.append(f"refs of the runs of {', '.join(others)}, a worktree of the same repository")
@@ -262,7 +262,7 @@ class Uninstalling:
         for run in self._runs:
             name = run.id
             if driver_of(run):
-                text = f"run {name} is being driven; `treadle pause {name}` and wait, or end that process"
+                text = f"run {name} has a process that drives it; `treadle pause {name}` and wait, or end that process"
                 yield Reason(code="uninstall.driven", what=name, text=text, can_force=False)
             elif not run.outcome:
                 text = f"run {name} has not ended; `treadle abort {name}` ends it"
@@ -294,7 +294,7 @@ def refuse_removal(traces: Traces, *, force: bool) -> None:
         if len(reasons) > _NAMED:
             lines.append(f"and {len(reasons) - _NAMED} more; `treadle uninstall --dry-run --json` lists all")
         if all(one.can_force for one in reasons):
-            lines.append("--force removes all the same, and the work is lost")
+            lines.append("--force removes everything anyway; the work is then lost")
         raise TreadleError("\n".join(lines), code=reasons[0].code)
 
 
@@ -302,7 +302,7 @@ def _lost(run: Run, found: Result) -> Reason:
     """Explain that the work of an ended run would be lost, with a command that keeps it."""
     name, keep = shlex.quote(run.id), f"`git branch NAME {shlex.quote(found.branch)}` keeps it"
     if not is_good(run.outcome):
-        text = f"run {name} has ended with {run.outcome}, and what it accepted is on no branch of yours; {keep}"
+        text = f"run {name} has ended with {run.outcome}, and its accepted work is on no branch of yours; {keep}"
         return Reason(code="uninstall.accepted", what=run.id, text=text)
     text = f"the result of {name} is on no branch of yours"
     if found.altered:
@@ -357,7 +357,7 @@ async def _untracked(repository: Repository | None, project: Project, paths: lis
 
 
 async def _other_projects(repository: Repository, project: Project) -> list[str]:
-    """Other worktrees of the repository that have runs of their own; refs are shared by all of them."""
+    """Return other worktrees of the repository that have runs of their own; all of them share the refs."""
     answer = await repository.refs("worktree", "list", "--porcelain", "-z")
     lines = os.fsdecode(answer.out).split("\0")
     roots = [Path(line.removeprefix("worktree ")) for line in lines if line.startswith("worktree ")]

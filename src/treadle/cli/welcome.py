@@ -12,7 +12,7 @@ from treadle.cli.project import OWN_FOLDER, bundled_parts, repository, root
 
 ABOUT = " runs coding agents through test-first protocols, and verifies everything they claim.\n"
 TOUR = (
-    ("demo", "watch a protocol build something, from start to end"),
+    ("demo", "watch a protocol build a small library"),
     ("protocol list", "list the available protocols"),
     ("protocol sim v3", "simulate a protocol with random answers"),
 )
@@ -78,16 +78,14 @@ def _describe(here: CurrentFolder) -> list[str]:
 
 
 def _next_commands(here: CurrentFolder) -> list[tuple[str, str]]:
-    found = [
-        (f"status {_quote(str(run))}", "see where it stands, and what continues it") for run, *_ in here.unfinished[:1]
-    ]
+    found = [(f"status {_quote(str(run))}", "see its state, and how to continue it") for run, *_ in here.unfinished[:1]]
     for run, has_moved in here.undelivered[:1]:
         option = " --rebase" if has_moved else ""
         found.append((f"deliver {_quote(run)}{option}", "move your branch forward to its result"))
     if here.problems:
-        found.append(("protocol check", "list what is wrong, with file and line"))
+        found.append(("protocol check", "list the faults, with file and line"))
     if here.repository and not here.is_set_up:
-        found.append(("init", "set this project up: its test commands and its agents"))
+        found.append(("init", "set up this project: its test commands and its agents"))
     if here.repository:
         found.append(("doctor", "check that everything a run needs is there"))
 
@@ -106,7 +104,7 @@ def _next_commands(here: CurrentFolder) -> list[tuple[str, str]]:
         parts = bundled_parts(folders[0]) if folders else {}
         found += [(f"run --only {part}{level}", words) for part, words in parts.items()]
     if not spec:
-        found.append(("spec new", "write down what you want built"))
+        found.append(("spec new", "describe what you want to build"))
     found += [] if here.is_set_up else TOUR
     if not own:
         found.append(("protocol new NAME", "write a protocol of your own"))
@@ -228,9 +226,9 @@ def _problems() -> list[str]:
     for name in _names("overlays"):
         path = _own("overlays", name)
         if not name.endswith(".yaml") or not os.path.isfile(path):
-            found.append(f"{path} is no overlay: the names of overlays end in .yaml")
+            found.append(f"{path} is not an overlay: the name of an overlay ends in .yaml")
         elif not any(line.startswith(("extends:", '"extends"')) for line in _lines(path)):
-            found.append(f"{path} does not say which protocol it extends")
+            found.append(f"{path} does not name the protocol that it extends")
     return found
 
 

@@ -54,7 +54,7 @@ class AgentProgram(msgspec.Struct, frozen=True):
 
 
 def find_agent(name: str, path: str | None = None) -> AgentProgram | None:
-    """The program of an agent: in the folders of a PATH (by default ours), else where `make agents` puts it."""
+    """Return the program of an agent: in the folders of a PATH (by default ours), else where `make agents` puts it."""
     if program := shutil.which(name, path=path):
         return AgentProgram(program, (program,), "PATH")
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")

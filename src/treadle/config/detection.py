@@ -27,7 +27,7 @@ class Folder(msgspec.Struct, frozen=True):
     """
 
     def first(self, *names: str) -> str:
-        """The first of some names that is there; empty if none is."""
+        """Return the first of some names that exists; empty if none does."""
         return next((name for name in names if self._inside(self.root / name)), "")
 
     def has(self, name: str) -> bool:
@@ -39,11 +39,11 @@ class Folder(msgspec.Struct, frozen=True):
         return shutil.which(name, path=path) is not None if path else None
 
     def any_file(self, *patterns: str) -> str:
-        """A file that fits one of some patterns, as a path below the root; empty if none does."""
+        """Return a file that fits one of some patterns, as a path below the root; empty if none does."""
         return next(iter(self.files(*patterns)), "")
 
     def files(self, *patterns: str) -> list[str]:
-        """Some files that fit patterns, in order; nothing in hidden folders or in those of dependencies."""
+        """Return some files that fit patterns, in order; nothing in hidden folders or in those of dependencies."""
         paths: list[str] = []
         for pattern in patterns:
             matches = (path.relative_to(self.root) for path in self.root.glob(pattern))
@@ -52,7 +52,7 @@ class Folder(msgspec.Struct, frozen=True):
         return sorted(paths)[:_MAX_FILES]
 
     def text(self, name: str) -> str:
-        """A file's text; empty if it is missing, too large, or not text."""
+        """Return a file's text; empty if it is missing, too large, or not text."""
         path = self.root / name
         try:
             if not self._inside(path) or not path.is_file() or path.stat().st_size > _MAX_FILE:
@@ -62,7 +62,7 @@ class Folder(msgspec.Struct, frozen=True):
             return ""
 
     def toml(self, name: str) -> dict[str, Any]:
-        """A TOML file; empty if it is not one."""
+        """Parse a TOML file; empty if it is not one."""
         try:
             return tomllib.loads(self.text(name))
         except (ValueError, RecursionError):
@@ -158,7 +158,7 @@ class DetectedLanguage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def guess(command: str, why: str) -> Guess:
-    """A command that is written as plain words."""
+    """Build a command from plain words."""
     return Guess(tuple(command.split()), why)
 
 
@@ -196,7 +196,7 @@ class PythonEnvironment(msgspec.Struct, frozen=True, kw_only=True):
         return any((place / module).is_dir() or (place / f"{module}.py").is_file() for place in self.packages)
 
     def install(self, module: str) -> str:
-        """The command that adds a module, as a person types it at the project's root."""
+        """Return the command that adds a module, as a person types it at the project's root."""
         if self.python.startswith("{root}/"):
             return f"{self.python.removeprefix('{root}/')} -m pip install {module}"
         tool = self.python.partition(" ")[0]
@@ -236,7 +236,7 @@ def _names(folder: Folder) -> Iterator[str]:
 
 
 def _packages(prefix: Path) -> Iterator[Path]:
-    """The folders that the interpreter of an environment imports from."""
+    """Yield the folders that the interpreter of an environment imports from."""
     for pattern in _PACKAGES:
         yield from sorted(path for path in prefix.glob(pattern) if path.is_dir())
     try:
@@ -258,7 +258,7 @@ _PYTEST = re.compile(r"""(?:^|["'])\s*pytest\s*(?:$|["'\[<>=~!;#@])""", re.MULTI
 
 
 def detect_python(folder: Folder) -> DetectedLanguage | None:
-    """A Python project, if this is one."""
+    """Detect a Python project."""
     why = folder.first("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "pytest.ini", "tox.ini")
     why = why or folder.any_file("*.py", "src/**/*.py", "tests/**/*.py")
     if not why:
@@ -281,13 +281,16 @@ def detect_python(folder: Folder) -> DetectedLanguage | None:
     if not (reason or tests):
         advice.insert(0, Hint("init.no_tests", "there are no tests yet; pytest is assumed"))
     if environment.setup:
-        advice.append(Hint("init.not_installed", f"`{environment.setup}`: the project's environment is not there yet"))
+        advice.append(
+            Hint("init.not_installed", f"`{environment.setup}`: the project's environment does not exist yet")
+        )
     if not environment.name:
         is_package = bool(folder.first("pyproject.toml", "setup.py"))
         needs = "-e . " if is_package else "-r requirements.txt " if folder.has("requirements.txt") else ""
         text = (
-            f"`python3 -m venv .venv && .venv/bin/python -m pip install {needs}pytest`, then remove treadle.toml and "
-            "`treadle init` again: the project has no environment of its own, so its tests would run in the machine's"
+            "the project has no environment of its own, so its tests would run in the machine's: run "
+            f"`python3 -m venv .venv && .venv/bin/python -m pip install {needs}pytest`, remove treadle.toml, and run "
+            "`treadle init` again"
         )
         advice.append(Hint("init.no_environment", text))
     elif kind == "pytest" and environment.has("pytest") is False:
@@ -318,13 +321,13 @@ def _pytest_reason(folder: Folder) -> str:
 
 
 def _python_run(environment: PythonEnvironment, arguments: str, why: str) -> Guess:
-    """A command of the project's own interpreter."""
+    """Return a command of the project's own interpreter."""
     there = f"{why}; {environment.name} is there" if environment.name else why
     return guess(f"{environment.python} {arguments}", there)
 
 
 def _python_style(folder: Folder, environment: PythonEnvironment) -> tuple[dict[str, Guess], list[Hint]]:
-    """Linters and formatters that the project configures and its environment has; of the others, how to get them."""
+    """Return linters and formatters that the project configures and its environment has; for others, advice."""
     tools = subtable(folder.toml("pyproject.toml"), "tool")
     ruff = folder.first("ruff.toml", ".ruff.toml") or ("[tool.ruff] in pyproject.toml" if "ruff" in tools else "")
     black = "[tool.black] in pyproject.toml" if "black" in tools else ""
@@ -339,7 +342,8 @@ def _python_style(folder: Folder, environment: PythonEnvironment) -> tuple[dict[
     missing: dict[str, Hint] = {}
     for name, tool, arguments, why in wanted:
         if why and environment.has(tool) is False:
-            text = f"{why} asks for {tool}, which is not installed, so it is not set up: `{environment.install(tool)}`"
+            lack = f"{why} asks for {tool}, which is not installed, so treadle.toml does not use it"
+            text = f"{lack}: `{environment.install(tool)}`"
             missing[tool] = Hint("init.tool_missing", f"{text}, then set `toolchain.lint` or `toolchain.format`")
         elif why:
             commands[name] = _python_run(environment, arguments, why)
@@ -372,7 +376,7 @@ _LINTER = re.compile(
 
 
 def detect_node(folder: Folder) -> DetectedLanguage | None:
-    """A JavaScript or TypeScript project, if this is one."""
+    """Detect a JavaScript or TypeScript project."""
     if not folder.has("package.json"):
         return None
     package = folder.json("package.json")
@@ -446,7 +450,7 @@ def _shown(script: str) -> str:
 
 
 def _node_commands(script: str, scripts: dict[str, Any], above: tuple[str, ...] = ("test",)) -> list[str]:
-    """The commands that a script joins by `&&`, with those of the scripts that it runs; none if it needs a shell."""
+    """Return the commands that a script joins by `&&`, with those of its own scripts; none if it needs a shell."""
     first = scripts.get(f"pre{above[-1]}")  # the package manager runs it before the script itself
     script = f"{first} && {script}" if script and isinstance(first, str) else script
     if not script.isprintable() or any(char in script.replace("&&", "") for char in "&|;<>$`"):
@@ -466,7 +470,7 @@ def _node_commands(script: str, scripts: dict[str, Any], above: tuple[str, ...] 
 
 
 def _node_words(command: str) -> tuple[str, ...]:
-    """The words of `node --test …` with our reporter, without a wrapper that measures coverage; none if it is another.
+    """Return the words of `node --test …` with our reporter, without a coverage wrapper; none for another command.
 
     Patterns (`test/*.test.js`) are put in by the toolchain that runs it.
     """
@@ -487,7 +491,7 @@ def _node_words(command: str) -> tuple[str, ...]:
 
 
 def _node_style(folder: Folder, needs: set[str]) -> tuple[dict[str, Guess], list[Hint]]:
-    """Linters and formatters that the project uses and its packages have; of the others, how to get them."""
+    """Return linters and formatters that the project uses and its packages have; of the others, how to get them."""
     commands: dict[str, Guess] = {}
     missing: dict[str, Hint] = {}
     for name, package, command, files in _NODE_STYLE:
@@ -496,7 +500,7 @@ def _node_style(folder: Folder, needs: set[str]) -> tuple[dict[str, Guess], list
             if _is_there(folder, command.partition(" ")[0], package, needs):
                 commands[name] = guess(f"{_BIN}/{command}", why)
             else:
-                text = f"{why} asks for {package}, which is not installed, so it is not set up"
+                text = f"{why} asks for {package}, which is not installed, so treadle.toml does not use it"
                 missing[package] = Hint(
                     "init.tool_missing", f"{text}: `{_package_manager(folder)} install`, then `treadle init`"
                 )
@@ -519,7 +523,7 @@ def _node_setup(folder: Folder, test: Guess | None, needs: set[str]) -> tuple[Hi
     """Return a hint if the packages, or the test runner among them, are not installed."""
     program = next((word for word in test.words if word.startswith(f"{_BIN}/")), "") if test else ""
     if not _has_module(folder):
-        missing = Hint("init.not_installed", f"`{_package_manager(folder)} install`: node_modules is not there yet")
+        missing = Hint("init.not_installed", f"`{_package_manager(folder)} install`: node_modules does not exist yet")
         return (missing,) if needs or program else ()
     name = program.removeprefix(f"{_BIN}/")
     if name and not _has_module(folder, f".bin/{name}"):
@@ -544,7 +548,7 @@ def missing_packages(root: Path, printed: str | None = None) -> tuple[list[str],
 
 
 def runtime_packages(root: Path) -> set[str]:
-    """The packages that package.json names as needed by the code itself."""
+    """Return the packages that package.json names as needed by the code itself."""
     return {*subtable(Folder(root).json("package.json"), "dependencies")}
 
 
@@ -560,7 +564,7 @@ _TARGET: Final = re.compile(r"^test\s*:(?!=)", re.MULTILINE)
 
 
 def detect_go(folder: Folder) -> DetectedLanguage | None:
-    """A Go module, if this is one."""
+    """Detect a Go module."""
     if not folder.has("go.mod"):
         return None
     linter = folder.first(".golangci.yml", ".golangci.yaml", ".golangci.toml")
@@ -581,7 +585,7 @@ def detect_go(folder: Folder) -> DetectedLanguage | None:
 
 
 def detect_rust(folder: Folder) -> DetectedLanguage | None:
-    """A Rust package, if this is one."""
+    """Detect a Rust package."""
     if not folder.has("Cargo.toml"):
         return None
     commands = {
@@ -594,7 +598,7 @@ def detect_rust(folder: Folder) -> DetectedLanguage | None:
 
 
 def detect_java(folder: Folder) -> DetectedLanguage | None:
-    """A Maven or Gradle build, if this is one."""
+    """Detect a Maven or Gradle build."""
     gradle = folder.first("build.gradle.kts", "build.gradle")
     if folder.has("pom.xml"):
         commands = {"test": guess("mvn -q -B test", "pom.xml"), "build": guess("mvn -q -B test-compile", "pom.xml")}

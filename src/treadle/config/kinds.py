@@ -55,7 +55,7 @@ def _number(value: object) -> float:
 
 
 def whole(least: int) -> Kind:
-    """A whole number, not below a least one."""
+    """Return the kind of a whole number with a lower bound."""
 
     def read(value: object) -> int:
         if isinstance(value, bool) or not isinstance(value, int):
@@ -68,7 +68,7 @@ def whole(least: int) -> Kind:
 
 
 def _amount(units: dict[str, int], wanted: str) -> Callable[[object], int]:
-    """A whole number, or text with one of some units after it."""
+    """Return the kind of a whole number, or of a number with one of some units after it."""
 
     def read(value: object) -> int:
         match = re.fullmatch(r"\s*([0-9]{1,12})\s*([A-Za-z]{1,3})\s*", value) if isinstance(value, str) else None
@@ -115,7 +115,7 @@ def choice(*words: str) -> Kind:
 
 
 def subset(*words: str) -> Kind:
-    """Some of a few words."""
+    """Return the kind of a list of some of a few words."""
     return Kind(f"list of {', '.join(f'`{word}`' for word in words)}", _list_of(_one_of(words)))
 
 
@@ -250,12 +250,12 @@ def _glob(value: object) -> str:
     if fault := path_fault(bare):
         raise ValueError(f"has a pattern that {fault}")
     if bare.rpartition("/")[2].startswith(".env"):
-        raise ValueError(f"has '{text[:80]}', which holds credentials by custom; agents get none of those")
+        raise ValueError(f"has '{text[:80]}', which usually holds credentials; agents get none")
     return text
 
 
 def _whole_path(start: str, examples: str) -> Callable[[object], str]:
-    """An absolute path, or one below a start that stands for a folder."""
+    """Return a reader of absolute paths, or of paths below a prefix that stands for a folder."""
 
     def read(value: object) -> str:
         text = _text(value)

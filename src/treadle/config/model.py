@@ -44,7 +44,7 @@ class _Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class ToolchainSettings(_Section, frozen=True, kw_only=True):
-    """How the project is built, tested and looked over."""
+    """How Treadle builds, tests and lints the project."""
 
     kind: Annotated[
         str,
@@ -103,7 +103,7 @@ class ToolchainSettings(_Section, frozen=True, kw_only=True):
     timeout: Annotated[int, kinds.SECONDS, "How long one of these commands may take."] = 600
 
     def command(self, name: str, **places: str) -> Words:
-        """One of the commands, with the places that stand in it as `{root}` (your checkout) or `{report}`."""
+        """Return one of the commands, with `{root}` (your checkout) and `{report}` replaced by their paths."""
         command: Words = getattr(self, name)
         for place, path in places.items():
             command = tuple(word.replace(f"{{{place}}}", path) for word in command)
@@ -111,7 +111,7 @@ class ToolchainSettings(_Section, frozen=True, kw_only=True):
 
 
 class WorkspaceSettings(_Section, frozen=True, kw_only=True):
-    """Where agents and checks run; runs that were started before there was a choice have none of this."""
+    """Where agents and checks run; the stored settings of older runs lack this section."""
 
     driver: Annotated[
         str,
@@ -237,7 +237,7 @@ class Environment(_Section, frozen=True, kw_only=True):
     ] = ()
 
     def of(self, variables: dict[str, str]) -> dict[str, str]:
-        """Those of the variables that are allowed; `*` at the end of a name stands for anything."""
+        """Return the allowed ones of the variables; `*` at the end of a name stands for anything."""
         exact = {name for name in self.allowed if not name.endswith("*")}
         starts = tuple(name[:-1] for name in self.allowed if name.endswith("*"))
         chosen = {name for name in variables if name in exact or (starts and name.startswith(starts))}
@@ -275,11 +275,11 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Token prices by agent, in the format of `parse_prices`."""
 
     def agent_of(self, role: str) -> str:
-        """The agent of a role, in the format of `parse_agent`."""
+        """Return the agent of a role, in the format of `parse_agent`."""
         return self.agents.get(role, self.agents["default"])
 
     def model_of(self, tiers: tuple[str, ...], tier: int, kind: str) -> str:
-        """The model for a place in a role's tiers; empty: the agent's own choice.
+        """Return the model for a place in a role's tiers; empty: the agent's own choice.
 
         A tier without a model has that of the nearest weaker one: a stronger tier never undoes a choice.
         """
@@ -343,16 +343,16 @@ OF_PROTOCOL: Final = (
 
 
 def find_key(path: tuple[str, ...]) -> Key | None:
-    """The key that a path names, whether for all protocols or for one of them."""
+    """Return the key that a path names, for all protocols or for one of them."""
     inner = general_path(path)
     return next((key for key in KEYS if len(key.parts) == len(inner) and key.begins(inner)), None)
 
 
 def general_path(path: tuple[str, ...]) -> tuple[str, ...]:
-    """A path without the protocol that it is for."""
+    """Return a path without its protocol, if it names one."""
     return path[2:] if path[0] == PROTOCOL and len(path) > 3 and path[2] != PROTOCOL else path
 
 
 def words_after(path: tuple[str, ...]) -> list[str]:
-    """The words that may follow a path; none if the path is that of a value, or of nothing."""
+    """Return the words that may follow a path; none after a complete key, or after an unknown one."""
     return sorted({key.parts[len(path)] for key in KEYS if len(key.parts) > len(path) and key.begins(path)})

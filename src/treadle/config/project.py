@@ -140,7 +140,7 @@ def make_local(project: Project) -> Path:
 def _exists(path: Path) -> bool:
     try:
         return path.exists()
-    except OSError:  # a folder that may not be looked into is nobody's project
+    except OSError:  # an unreadable folder is no project
         return False
 
 

@@ -41,14 +41,14 @@ class Projects:
         return {name: Path(str(folder)) for name, folder in entries.items()}
 
     def distinct(self) -> list[str]:
-        """The names, of a folder that has several only the first."""
+        """Return the names; of a folder with several names, only the first."""
         folders: dict[Path, str] = {}
         for name, folder in self.all().items():
             folders.setdefault(folder.resolve(), name)
         return list(folders.values())
 
     def project(self, name: str) -> Project:
-        """The project of a name; an error if there is none, or its folder is gone."""
+        """Return the project of a name; raise an error if there is none, or its folder is gone."""
         known = self.all()
         if name not in known:
             raise _unknown_project(name, known)

@@ -165,7 +165,7 @@ def _forms(value: str) -> Iterator[str]:
 
 
 def _in_login(path: Path) -> Iterator[tuple[str, str]]:
-    """The texts of a login, by name: of JSON and TOML however deep, of anything else line by line."""
+    """Yield the texts of a login, by name: of JSON and TOML however deep, of anything else line by line."""
     try:
         data = path.read_bytes() if path.stat().st_size <= _LARGEST else b""
     except OSError:

@@ -30,7 +30,7 @@ _MAX_STATEMENT: Final = 200
 
 
 def read_file(path: Path, shown: str) -> str | None:
-    """The text of a settings file; None if there is none."""
+    """Return the text of a settings file; None if there is none."""
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
@@ -61,7 +61,7 @@ class TomlEntry(msgspec.Struct, frozen=True):
 
 
 def read_entries(text: str, shown: str) -> list[TomlEntry]:
-    """The values of a settings file in their order; a `TreadleError` with the line if it is not TOML."""
+    """Return the values of a settings file in their order; raise a `TreadleError` with the line if it is not TOML."""
     try:
         tree = tomllib.loads(text)
     except RecursionError:
@@ -94,7 +94,7 @@ def lines_of(text: str) -> dict[KeyPath, int]:
         statement = "\n".join(lines[start:end])
         try:
             paths = list(_paths(tomllib.loads(statement)))
-        except ValueError:  # it goes on in the next line
+        except ValueError:  # it continues in the next line
             continue
         if statement.lstrip().startswith("["):
             table = paths[-1]
@@ -107,7 +107,7 @@ def lines_of(text: str) -> dict[KeyPath, int]:
 
 
 def _paths(value: object, above: KeyPath = ()) -> Iterator[KeyPath]:
-    """Every path of a parsed statement, the outer ones first."""
+    """Yield every path of a parsed statement, the outer ones first."""
     if isinstance(value, list) and value and isinstance(value[0], dict):  # `[[table]]`
         value = value[0]
     if isinstance(value, dict):
@@ -174,7 +174,7 @@ class EffectiveSettings(msgspec.Struct, frozen=True):
         return msgspec.convert({**tree, "models": models, PROTOCOL: default}, Config)
 
     def in_force(self, protocol: str = "") -> Iterator[EffectiveSetting]:
-        """Every key that has a value or could have one, in the order of the table of keys."""
+        """Yield every key that has a value or could have one, in the order of the table of keys."""
         own = f"{PROTOCOL}.{protocol}."
         known = {key.removeprefix(own) for key in self.by_key if key.startswith(own) or self._general(key) == key}
         for key in KEYS:
@@ -204,7 +204,7 @@ _NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
 
 
 def user_file(environ: Mapping[str, str]) -> Path:
-    """The user's own settings, for all projects."""
+    """Return the user's own settings, for all projects."""
     chosen = Path(environ.get("XDG_CONFIG_HOME", ""))
     base = chosen if chosen.is_absolute() else Path(environ.get("HOME", "/")) / ".config"
     return base / "treadle" / "config.toml"

@@ -101,8 +101,8 @@ class ChosenValue(msgspec.Struct, frozen=True):
 
 
 def render_starter(chosen: Mapping[str, ChosenValue], protocol: Protocol | None = None) -> str:
-    """The text of a `treadle.toml`."""
-    lines = ["# Settings of Treadle for this project. Lines such as `#agents = 4` show what could be said.", ""]
+    """Return the text of a `treadle.toml`."""
+    lines = ["# Settings of Treadle for this project. Lines such as `#agents = 4` show further settings.", ""]
     default = chosen.get("agents.default")
     agent = str(default.value) if default else "claude"
     for section, about in SECTIONS.items():
@@ -116,7 +116,7 @@ def render_starter(chosen: Mapping[str, ChosenValue], protocol: Protocol | None 
 
 
 def detected_values(detected: DetectedLanguage | None) -> dict[str, ChosenValue]:
-    """The keys that detection fills in."""
+    """Return the keys that detection fills in."""
     if detected is None or not detected.commands:
         return {}
     kind = {"toolchain.kind": ChosenValue(detected.kind, f"{detected.language}: {detected.why}")}

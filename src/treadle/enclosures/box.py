@@ -114,6 +114,8 @@ class BubblewrapBox(msgspec.Struct, frozen=True, kw_only=True):
 
         # Only now: nothing could be bound below a cover that is read-only already.
         closed = [place for place in covered if place not in shared and place.is_dir()]
+        # The keeper sends SIGTERM to all its descendants. bwrap would end at once and take the agent with it; so it
+        # ignores the signal, and the agent gets it back and has time to react.
         can_set_signals = self.env and "=" not in self.program + job.argv[0]  # `env` would take it for a variable
         argv = (
             *((self.env, _IGNORING) if can_set_signals else ()),

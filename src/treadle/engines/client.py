@@ -71,7 +71,7 @@ def _resolve_errand(
             ways = " or ".join(f"`{example} {it.word}{f' {it.item.upper()}' if it.item else ''}`" for it in errands)
             hint = suggest(words[0], spellings)
             raise TreadleError(
-                f"'{words[0]}' means nothing here; {f'{hint} ' if hint else ''}say {ways}", code="go.unknown"
+                f"'{words[0]}' is unknown here; {f'{hint} ' if hint else ''}say {ways}", code="go.unknown"
             )
         errand = matching[0]
     example = f"{example} {errand.word}"
@@ -169,7 +169,7 @@ class Client:
         """Resume all paused instances, and retry after an outage; return the instances that were paused."""
         history = self._store.load(run)
         now = status_at(history.protocol, history.state)
-        # An outage that asks a person goes on with the answer.
+        # An outage that asks a person ends with the answer.
         timed = now.outage and all(question.id != OUTAGE for question in now.questions)
         instances = tuple(dict.fromkeys([*now.paused, *([ROOT] if timed else [])]))
         for inst in instances:
@@ -210,7 +210,7 @@ class Client:
         known = {STATUS_QUERY: "may"} | outside_signals(history.protocol, history.state.insts[inst].graph)
         if signal not in known:
             raise TreadleError(
-                f"{at} of {run} takes no signal '{signal}' from outside; {_suggest(signal, known)}",
+                f"{at} of {run} takes no signal '{signal}' from a person; {_suggest(signal, known)}",
                 code="signal.unknown",
             )
         if text.strip() and known[signal] == "none":
@@ -280,7 +280,7 @@ def shortest_name(work: Work, among: Sequence[Work]) -> str:
 
 def _select_question(run: str, questions: tuple[Asked, ...], ask: str, choice: str) -> Asked:
     if not questions:
-        raise TreadleError(f"{run} asks nothing at the moment; see `treadle status {run}`", code="answer.no_question")
+        raise TreadleError(f"{run} has no open question; see `treadle status {run}`", code="answer.no_question")
     matching = [question for question in questions if not ask or ask in _names_of_question(question.id)]
     if not matching:
         raise TreadleError(

@@ -97,7 +97,7 @@ async def take_over_rebased(project: Project, store: Store, run: Run, say: Calla
         proofs = {test.id for one in criteria for test in one.tests if test.now == "passed"}
         if result.altered and not proofs and not await opened.repository.is_ancestor(result.commit, commit):
             raise _altered_refusal(
-                run.id, result, "it does not hold the verified result, and no test of a criterion could tell"
+                run.id, result, "it does not contain the verified result, and no test of a criterion could tell"
             )
         if result.altered and (touched := await verifier.tests_changed_by_hand(result.commit, commit)):
             why = f"it changes tests that the run verified, or what they share: {_join_some(tuple(touched))}"
@@ -194,8 +194,8 @@ def _unverified_refusal(run: str, result: Result, carried: CarriedResult, failur
         f"{result.into} was not moved: the result of {run} does not hold on top of {carried.onto[:12]} ({failure.what}"
     )
     tests = f": {_join_some(failure.tests)})" if failure.tests else ")"
-    look = f"`git diff {carried.onto[:12]} {carried.commit[:12]}` shows what was tried"
-    text = f"{refusal}{tests}; {look}, and {result.branch} is as it was\n{failure.details}".rstrip()
+    look = f"`git diff {carried.onto[:12]} {carried.commit[:12]}` shows the attempt"
+    text = f"{refusal}{tests}; {look}, and {result.branch} is unchanged\n{failure.details}".rstrip()
     return DeliveryRefusal(text, code="deliver.unverified", tests=failure.tests, onto=carried.onto)
 
 

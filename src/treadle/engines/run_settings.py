@@ -38,7 +38,7 @@ class RunSettings(msgspec.Struct, frozen=True, kw_only=True):
         return self.agents.get(role) or self.config.agent_of(role)
 
     def kind_of(self, role: str) -> str:
-        """The word before the colon of a role's agent."""
+        """Return the word before the colon of a role's agent."""
         return parse_agent(self.agent_of(role)).kind
 
     def is_by_person(self, job: RunAgent) -> bool:

@@ -93,7 +93,7 @@ def service_lock(project: Project) -> Iterator[None]:
         pid = os.pread(file, 20, 0).decode(errors="replace").strip() or "another one"
         os.close(file)
         raise TreadleError(
-            f"{project.root} is served already, by process {pid}; one is enough", code="service.running"
+            f"{project.root} is served already, by process {pid}; a project needs only one", code="service.running"
         ) from None
     try:
         with writing(path):

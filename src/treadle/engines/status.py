@@ -91,7 +91,7 @@ def follow_run(store: Store, run: str) -> RunFollower:
 
 
 def read_status(project: Project, store: Store, run: str) -> RunStatus:
-    """Read how a run stands at this moment."""
+    """Read the current status of a run."""
     return status_of(project, store, follow_run(store, run))
 
 

@@ -1,4 +1,25 @@
-"""Turns claims into facts: records an agent's work, runs the checks of its exit, and computes the derived fields."""
+"""Turns claims into facts: records an agent's work, runs the checks of its exit, and computes the derived fields.
+
+Theory of operation. An exit is a claim, and no word of it is evidence. The command `RunChecks` verifies it in five
+steps:
+
+1. *Record.* `Lanes.record` turns the lane into a commit of Treadle's own, whatever the gate. The checks look at that
+   commit, and measure in clean checkouts of it, never in the lane: a process that the agent left behind can change
+   nothing any more. The same lane gives the same commit, so the verification can be repeated after a crash. A step of
+   checks has no lane; it judges the accepted work of its instance.
+2. *Check.* The checks of the gate run in its order. A check that an earlier refusal makes pointless is skipped, and a
+   skipped check has not passed. The checks of one activity share their measurements (`ActivityMeasurements`), so
+   several of them need only one run of the tests.
+3. *Derive.* If every check that is not advisory has passed, Treadle computes the fields of the exit that are its own.
+4. *Note.* Then it notes the commit as pending, before the kernel sees any result. A crash after the acceptance loses
+   nothing, and `Integration.head` integrates the commit only if the log shows that the kernel has accepted the claim.
+5. *Report.* Every check leaves its evidence as a payload. A refused claim also gets a report for the next attempt, and
+   a fingerprint, by which the kernel recognises the same failure.
+
+Checks fail closed: an unknown check, a lasting fault of the surroundings and a bug of ours are failed checks with codes
+of their own. A fault that may pass (`PortError.retryable`) is no verdict on the work. It ends the activity as a
+`crash`, and the kernel issues the activity again a few times, at no cost of an attempt.
+"""
 
 import asyncio
 import hashlib

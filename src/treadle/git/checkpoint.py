@@ -138,7 +138,7 @@ class Recorder:
             paths = [".", *(f":(exclude,top,literal){path}" for path in dict.fromkeys(left_out))]
             stdin = b"".join(path.encode(errors="surrogateescape") + b"\0" for path in paths)
             words = ("add", "-A", "--pathspec-from-file=-", "--pathspec-file-nul")
-            # 1: all is added, but a path to leave out is ignored as well, which git thinks worth a complaint
+            # 1: git has added everything, but warns that a path to leave out is ignored as well
             await self._repository.git(*words, stdin=stdin, index=index, files=slot.path, ok=(0, 1))
             with writing(slot.taken):
                 await asyncio.to_thread(keep_index)

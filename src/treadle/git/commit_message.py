@@ -1,4 +1,4 @@
-"""Messages of the commits that Treadle makes: the work's name and deed, in the words of the spec and the protocol.
+"""Messages of the commits that Treadle makes: the name of the work from the spec, and the title of the step.
 
 Agents may have written both, so a subject is always one line of printable characters.
 """

@@ -170,6 +170,6 @@ async def find_obstacle(integration: Integration, trunk: Trunk, commit: str) -> 
         if both := sorted(mine & {os.fsdecode(path) for path in theirs.split(b"\0")}):
             more = f" and {len(both) - _NAMED} more" if len(both) > _NAMED else ""
             named = shorten(", ".join(both[:_NAMED])) + more
-            why = f"your checkout has changes that are not committed in files that the result changes: {named}"
+            why = f"your checkout has uncommitted changes in files that the result changes: {named}"
             return Obstacle(why, "deliver.dirty")
     return None

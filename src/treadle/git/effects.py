@@ -161,7 +161,7 @@ class GitEffects(Effects):
             try:
                 printed = await self._print_api(self._dump, done.before), await self._print_api(self._dump, done.commit)
             except ValueError as error:
-                subject = f"{subject} (`toolchain.api_dump` has not helped: {str(error)[:200]})"
+                subject = f"{subject} (`toolchain.api_dump` failed: {str(error)[:200]})"
         changes = await api_changes(self._repository, done.before, done.commit, printed)
         entries: list[Json] = []
         for change in changes:
@@ -293,7 +293,7 @@ def _fit_fields(protocol: Protocol, fields: dict[str, Field], values: Values, wh
             found[name] = _fit_value(protocol, field, values[key])
         elif not field.type.endswith("?"):
             raise PortError(
-                f"nothing fills in the field '{name}' of {what}; git knows {', '.join(sorted(values))}",
+                f"git has no value for the field '{name}' of {what}; it knows {', '.join(sorted(values))}",
                 code="git.effect",
             )
     return found

@@ -105,7 +105,7 @@ def _walk(root: str, below: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
         folder, prefix = waiting.pop()
         try:
             entries = sorted(os.scandir(folder), key=_NAME)
-        except OSError:  # a folder that may not be read has nothing to say
+        except OSError:  # an unreadable folder: nothing in it can be recorded
             continue
         for entry in entries:
             path = f"{prefix}{entry.name}"
@@ -145,7 +145,7 @@ def _leaves(path: str, to: str, links: Mapping[str, str]) -> bool:
         if step not in ("", ".", "..") and (target := links.get("/".join(here))) is not None:
             here.pop()
             waiting.append(target)
-    return True  # in a circle, or as good as that
+    return True  # a cycle, or too many steps to tell
 
 
 # A cache of folder listings; a folder is read again only after a file in it was created, removed or renamed.
@@ -291,11 +291,11 @@ def _write_in(folder: int, name: str, data: bytes, mode: int) -> None:
         raise
 
 
-# Temporary folders outside every checkout. Their names tell the process that made them, so that what a killed process
-# leaves behind can be removed at once.
+# Temporary folders outside every checkout. Their names contain the process that made them, so that the leftovers of a
+# killed process can be removed at once.
 
 _SCRATCH: Final = re.compile(r"treadle-[a-z]+-(\d+)-(\d+)-[^/]+")
-"""With the process, and the namespace in which its number counts: a container may share the folder."""
+"""A name with the process and its pid namespace: a container with pids of its own may share the folder."""
 _OLDER_SCRATCH: Final = re.compile(r"treadle-(?:(?:index|objects|box)-)?[a-z0-9_]{8}")
 """Names of earlier versions, without a process."""
 _DAY: Final = 86400
@@ -320,7 +320,7 @@ def _namespace() -> int:
 
 
 def abandoned_folders() -> Iterator[Path]:
-    """Yield the temporary folders of this user whose process is gone; where that cannot be known, after a day."""
+    """Yield the temporary folders of this user whose process is gone; if that is unknown, those older than a day."""
     here = _namespace()
     for path in sorted(Path(tempfile.gettempdir()).glob("treadle-*")):
         named = _SCRATCH.fullmatch(path.name)

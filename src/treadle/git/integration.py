@@ -80,7 +80,7 @@ class Integration:
         self._locks: defaultdict[tuple[str, str], asyncio.Lock] = defaultdict(asyncio.Lock)
 
     def names(self, run: str) -> RefNames:
-        """The refs of a run."""
+        """Return the refs of a run."""
         return RefNames(run, self.prefix)
 
     async def begin(self, run: str, at: int = 0) -> Trunk:

@@ -257,7 +257,7 @@ class Lanes(Workspace):
         found = await asyncio.to_thread(self._leases.find, run, act)
         if found is None:
             raise PortError(
-                f"the activity {act!r} of the run {run!r} has no lane any more: another activity got it",
+                f"the activity {act!r} of the run {run!r} has no lane any more: another activity has it",
                 code="git.no_lane",
             )
         slot, lease = found

@@ -10,8 +10,8 @@ agent ever gets. A **merge** puts the work of a finished instance onto its paren
    name of the ref does not mean acceptance by the kernel: that comes later, with the exit of the effect.)
 4. *Publish.* The parent's branch moves by a compare-and-swap from `before` to the new commit. If it has moved
    meanwhile, by the parent's own work, the swap fails, and everything starts again at step 1: nothing unverified is
-   ever published. The root has no parent; its result is delivered (`delivery.py`). The effect `publish` is another
-   thing: it writes documents to the user's tree.
+   ever published. The root has no parent; its result is delivered (`delivery.py`). The effect `publish` is
+   something else: it writes documents to the user's tree.
 5. *Move.* The child's branch goes to the merge commit, and its lanes are freed.
 
 A crash before step 3 repeats the merge, which gives the same commit. A crash after it finds the notes: if the parent

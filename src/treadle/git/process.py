@@ -25,27 +25,34 @@ _GRACE: Final = 2.0
 _STDERR_LIMIT: Final = 16_000
 _KEPT: Final = ("PATH", "HOME", "TMPDIR", "XDG_CONFIG_HOME")
 _SETTINGS: Final = (
+    # A repository's own settings can name programs for git to start; an agent may have written them.
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
-    "core.untrackedCache=false",
-    "core.splitIndex=false",
     "core.pager=cat",
     "core.askPass=true",
-    "core.quotePath=false",
-    "core.logAllRefUpdates=false",
-    "core.fsync=committed",
-    "core.fsyncMethod=batch",
     "commit.gpgSign=false",
     "tag.gpgSign=false",
-    "gc.auto=0",
-    "maintenance.auto=false",
+    "diff.external=",
+    "credential.helper=",
+    # No network, and no other repository.
     "protocol.allow=never",
     "submodule.recurse=false",
-    "diff.external=",
+    # Copies of an index must be complete: a split one needs a second file, and an untracked cache fits one worktree.
+    "core.untrackedCache=false",
+    "core.splitIndex=false",
+    # Output that a program can parse.
+    "core.quotePath=false",
     "diff.submodule=short",
     "advice.detachedHead=false",
-    "credential.helper=",
+    # What a ref names must be on the disk before the log relies on it, also after a power cut.
+    "core.fsync=committed",
+    "core.fsyncMethod=batch",
+    # Refs of runs need no reflogs, and no clean-up starts beside our own writes.
+    "core.logAllRefUpdates=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
 )
+"""Settings for every call; on the command line they override those of any file."""
 
 
 class GitAnswer(msgspec.Struct, frozen=True):
@@ -69,8 +76,8 @@ def git_environment(extra: Mapping[str, str]) -> dict[str, str]:
     fixed = {
         "LC_ALL": "C",
         "GIT_TERMINAL_PROMPT": "0",
-        "GIT_OPTIONAL_LOCKS": "0",
-        "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_OPTIONAL_LOCKS": "0",  # reading must not lock the user's index, as `git status` would to refresh it
+        "GIT_NO_REPLACE_OBJECTS": "1",  # a ref below refs/replace/ would show other contents under an object's id
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_CONFIG_GLOBAL": os.devnull,
         "GIT_EDITOR": "true",
@@ -115,7 +122,7 @@ async def run_git(
                         await process.stdin.drain()
                     process.stdin.close()
 
-            # All three at once: git blocks when a pipe is full, and would never come to read or write the other one.
+            # All three at once: git blocks when a pipe is full, and would then never read or write the other one.
             async with asyncio.TaskGroup() as group:
                 group.create_task(feed())
                 out = group.create_task(_read_output(process.stdout, OUTPUT_LIMIT, strict=True))
@@ -157,7 +164,7 @@ async def end_process(process: Process) -> None:
                 os.killpg(process.pid, signal.SIGTERM)
             with suppress(TimeoutError):
                 await asyncio.wait_for(process.wait(), _GRACE)
-    finally:  # also if this is cancelled: the loop may be about to end, and no one would wait for the process then
+    finally:  # also if this is cancelled: the loop may be about to end, and nothing would wait for the process
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
         await process.wait()

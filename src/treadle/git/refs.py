@@ -48,7 +48,7 @@ class Refs:
         """Return the existing ones of some refs, with their commits."""
         objects = await self._repository.named.read(refs)
         found = {ref: one.id for ref, one in zip(refs, objects, strict=True) if one}
-        # If a ref does not exist, git looks for its name among the tags and branches, where anybody may have put it.
+        # If a ref does not exist, git looks for its name among tags and branches, where any program may have put it.
         is_known = all(self._written.get(ref) == value for ref, value in found.items())
         return found if is_known else await self.below(*refs)
 
@@ -271,12 +271,12 @@ def describe_blocking_ref(existing: Collection[str], prefix: str) -> tuple[str, 
     ref = next((ref for ref in blocking_refs(prefix) if ref in existing), "")
     if ref == _OWN:
         return (
-            f"the ref {ref} is in the way of what runs note below it",
-            f"`git update-ref -d {ref}` if nobody needs it",
+            f"the ref {ref} leaves no room for the refs of runs below it",
+            f"`git update-ref -d {ref}` if you do not need it",
         )
     if ref:
-        problem = f"the branch {short_ref(ref)} is in the way of the branches of runs, {prefix}/…"
-        return problem, "rename it, or set `git.branch_prefix` to something that no branch is called"
+        problem = f"the branch {short_ref(ref)} leaves no room for the branches of runs, {prefix}/…"
+        return problem, "rename it, or set `git.branch_prefix` to a name that no branch has"
     return None
 
 

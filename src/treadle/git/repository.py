@@ -25,6 +25,8 @@ from treadle.git.process import BrokenError, GitAnswer, Objects, run_git, shorte
 NOT_RECORDED: Final = (".ai/executor-result", ".ai/HANDOFF.md", "HANDOFF.md", ".ai/STATE.json", ".treadle/local")
 """Answers, work orders and our own files; they are never part of an agent's work."""
 
+# In `info/attributes`, which overrides every `.gitattributes` of the tree: these could start filters and convert line
+# endings, but a commit of a lane must equal its files byte for byte.
 _ATTRIBUTES: Final = "* -text -eol -filter -ident -working-tree-encoding !diff !merge -export-subst\n"
 _CONFIG: Final = """\
 [core]
@@ -200,7 +202,7 @@ class Repository:
         [found] = await self._objects.read([commit])
         if found is None or found.kind not in ("commit", "tree"):
             what = f"it is a {found.kind}" if found else "there is no such object"
-            raise PortError(f"{shorten(commit)} is no commit of this repository: {what}", code="git.no_commit")
+            raise PortError(f"{shorten(commit)} is not a commit of this repository: {what}", code="git.no_commit")
         if found.kind == "tree":
             info = CommitInfo(found.id)
         else:
@@ -271,7 +273,7 @@ class Repository:
         with suppress(BrokenError):
             return await self._objects.write(kind, contents)
         words = ("hash-object", "-w", "-t", kind, "--stdin")
-        return [(await self.git(*words, stdin=data)).text for data in contents]  # asked alone, git tells why
+        return [(await self.git(*words, stdin=data)).text for data in contents]  # asked alone, git says why
 
     async def blobs(self, ids: list[str]) -> list[bytes]:
         """Return the contents of files by id, all at once."""

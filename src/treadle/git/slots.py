@@ -230,8 +230,8 @@ MOST_LANES: Final = 4096
 
 
 class SlotLease(msgspec.Struct, frozen=True, kw_only=True):
-    """A slot's lease: its lane, and the activity that last got it. Without an activity, the contents belong to
-    no one.
+    """A slot's lease: its lane, and the activity that last got it. Without an activity, the contents are no
+    activity's work.
     """
 
     run: str

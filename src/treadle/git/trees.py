@@ -57,7 +57,7 @@ async def graft(repository: Repository, tree: str, files: GraftedFiles) -> str:
     """Write a tree with some files replaced, and return its id; an empty `tree` starts from nothing."""
     for path in files:
         if any(part in ("", ".", "..") or is_reserved(part) or "\0" in part for part in path.split("/")):
-            raise PortError(f"git takes no file {shorten(path)!r}", code="git.no_object")
+            raise PortError(f"git refuses the path {shorten(path)!r}", code="git.no_object")
     written: list[bytes] = []
 
     def queue(entries: dict[str, tuple[str, str]]) -> str:
@@ -93,7 +93,7 @@ async def graft(repository: Repository, tree: str, files: GraftedFiles) -> str:
     made = await graft_folder(tree, files) or queue({})
     if made not in await repository.keep(written, "tree"):
         raise PortError(
-            f"git calls the tree {made} otherwise; is it a repository of {repository.form}?", code="git.damaged"
+            f"git gives the tree {made} another id; is it a repository of {repository.form}?", code="git.damaged"
         )
     return made
 

@@ -73,6 +73,8 @@ def exited(t: Turn, e: Exited) -> bool:
     if act is None:
         return False
     add_usage(t, e.usage)
+    # The service works again, so the next outage begins with the shortest wait. While an outage lasts, agents that it
+    # has not met still answer; they must not reset the count.
     if isinstance(act.command, RunAgent) and not is_out(t):
         t.outage = None
     command = act.command
@@ -218,8 +220,8 @@ def open_job(act: Activity) -> ActivityCommand:
 # Outages of an agent's service (R21): the run waits for a time or for a person, and no attempt is charged.
 #
 # The activities that met the outage are suspended (phase `held`) with their attempt, pools and conversation, and
-# issued again when it is over. Meanwhile nothing else starts, as it would meet the same outage. Running activities go
-# on.
+# issued again when it is over. Meanwhile nothing else starts, as it would meet the same outage. Running activities
+# continue.
 
 FIRST_WAIT: Final = 30
 LONGEST_WAIT: Final = 3600
@@ -255,8 +257,9 @@ def unavailable(t: Turn, e: Unavailable) -> bool:
 
 
 def go_on(t: Turn) -> None:
-    """End the outage: suspended activities start again, unless something else stops them. Harmless without an
-    outage.
+    """End the outage: suspended activities start again, unless something else stops them.
+
+    Without an outage this changes nothing, so `resume` may always call it.
     """
     t.cancel_timer(OUTAGE)
     t.end_ask(OUTAGE)

@@ -62,8 +62,7 @@ def advance(t: Turn, inst: Instance) -> None:
 def _issue_again(t: Turn, act: Activity) -> None:
     """Restart an activity that an outage suspended (R21): the same attempt, with a new deadline.
 
-    It has kept its pools, so no other activity starts in its place. An agent that has begun a conversation goes on with
-    it.
+    It has kept its pools, so no other activity starts in its place. An agent with a conversation continues that.
     """
     job = act.command
     due = t.set_timer(job.id, t.protocol.graphs[job.graph].steps[job.step].timeout)
@@ -96,7 +95,7 @@ def _route_waiting(t: Turn, inst: Instance) -> bool:
 
 
 def _bring_forward(inst: Instance) -> None:
-    """Put a handler that can go on above the handlers that wait for an answer: its answer came before theirs."""
+    """Put a handler that can continue above the handlers that wait for an answer: its answer came before theirs."""
     ready = [frame for frame in inst.frames[1:] if frame.status == "queued"]
     if ready and inst.frames[-1].status == "waiting":
         inst.frames = [*(frame for frame in inst.frames if frame is not ready[-1]), ready[-1]]

@@ -41,14 +41,14 @@ class RunAgent(Job, frozen=True, kw_only=True):
     session: str = ""
     fork: bool = False
     goes_on: bool = False
-    """Whether it goes on with the conversation and the files that an outage has interrupted."""
+    """Whether it continues the conversation and the files that an outage has interrupted."""
     vars: dict[str, int | str | bool] = {}
     by_person: bool = False
     """Whether a person does the work instead of the role's agent (level 0)."""
 
 
 class RunEffect(Job, frozen=True, kw_only=True):
-    """Do something with the repository."""
+    """Perform an effect on the repository, such as a merge."""
 
     effect: str
 

@@ -125,14 +125,14 @@ class Failed(Fact, frozen=True, kw_only=True):
 
 
 class Unavailable(Fact, frozen=True, kw_only=True):
-    """An agent could not go on through no fault of its own: its service is out of reach, or a budget is spent."""
+    """An agent could not continue, through no fault of its own: its service is unavailable, or a budget is spent."""
 
     act: str
     why: Outages
     wait: int = 0
     """Seconds until the service expects to be available again; 0: unknown."""
     grant: str = ""
-    """The budget that a person extends by letting the run go on; if not empty, the kernel asks a person."""
+    """The budget that a person extends by letting the run continue; if not empty, the kernel asks a person."""
     detail_ref: str = ""
     usage: Usage = Usage()
 
@@ -182,7 +182,7 @@ class Upgraded(Fact, frozen=True, kw_only=True):
 
 
 class Reopened(Fact, frozen=True, kw_only=True):
-    """A run that has ended well goes on at its last merge, because its target branch has moved."""
+    """A run that ended well continues at its last merge, because its target branch has moved."""
 
     actor: str = ""
 

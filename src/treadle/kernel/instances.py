@@ -22,6 +22,7 @@ ROOT = "root"
 def create_instance(t: Turn, graph: str, item: Item, parent: Instance | None = None, group: str = "") -> Instance:
     """Create an instance at the start of its graph."""
     t.created += 1
+    # A child that is started again has the key of its predecessor, which stays in the state: so its id gets a number.
     inst = Instance(
         id=_fresh(f"{parent.id}/{part_of_id(item.key)}", t.inst) if parent else ROOT,
         n=t.created,
@@ -92,7 +93,7 @@ def _notify_parent(t: Turn, child: Instance) -> None:
 
 
 def last_merge(protocol: Protocol, state: State) -> tuple[str, str]:
-    """Return the step where an ended run can go on if its target branch has moved, and the signal for that.
+    """Return the step where an ended run can continue if its target branch has moved, and the signal for that.
 
     The step is the run's last merge, in a graph with a handler that rebases; both are empty if there is none.
     """

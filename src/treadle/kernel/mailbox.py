@@ -8,6 +8,7 @@ from treadle.kernel.turn import Turn
 from treadle.protocol.model import Step
 
 _REFS_KEPT = 32
+"""Payloads of merged signals, the newest ones, so that a mailbox does not grow while its owner is busy."""
 
 
 def post(t: Turn, to: str, message: Message) -> None:

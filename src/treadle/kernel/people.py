@@ -23,7 +23,7 @@ def why_refused(graph: Graph, inst: Instance, step: str, item: str = "") -> str:
     if missing := [str(need) for need in graph.steps[step].needs if is_missing(inst, need)]:
         return f"{step} needs {', '.join(missing)}"
     sources = {need: newer_source(graph, inst, need.slot) for need in graph.steps[step].needs if _is_own(need)}
-    if stale := [f"{need} anew, for {newer} has changed since" for need, newer in sources.items() if newer]:
+    if stale := [f"{need} again, because {newer} has changed since" for need, newer in sources.items() if newer]:
         return f"{step} needs {', '.join(stale)}"
     if item and item not in (known := map_keys(inst, step, graph.steps[step])):
         return f"{step} has no {item}; there are {', '.join(known) or 'none'}"
@@ -132,7 +132,7 @@ def _go(t: Turn, inst: Instance, step: str, item: str) -> None:
         inst.released.append(step)
     elif here:
         # A second `go`, kept for later, would open the next manual stop before a person has looked at it.
-        t.notify(inst.id, "refused", f"{step} has its go already")
+        t.notify(inst.id, "refused", f"{step} has already got its go")
     elif why := why_refused(graph, inst, step, item):
         t.notify(inst.id, "refused", why)
     else:

@@ -18,11 +18,11 @@ and performs the row's actions. Then the instance stands at its next step (`rout
 Between two activities an instance is at a **safe point**. There, and only there, it looks at its mailbox: a signal that
 comes before the current work gets a **handler frame** on top of the main one, which resumes exactly where it was when
 the handler ends, or is redirected (`mailbox`, `advance`). While a handler waits for an answer, others of its class are
-served on top of it, each handler once, and the first handler with an answer goes on first. A step with an unsatisfied
+served on top of it, each handler once, and the first handler with an answer continues first. A step with an unsatisfied
 `wait` has not started: no session exists, and signals are still served.
 
 After every event the reducer **settles**: it advances the instances that the event touched, in order of creation, then
-hands freed pools to the instances in their queues, until no instance can go on. It does not visit untouched instances,
+hands freed pools to the instances in their queues, until no instance can move. It does not visit untouched instances,
 so an event costs the same in a run of ten and in a run of five thousand.
 
 Why this cannot deadlock: an instance waits only for an activity (which has a deadline; while its claim is verified, the
@@ -92,6 +92,7 @@ def outstanding(state: State) -> tuple[Command, ...]:
     """Derive every open command from the state alone; recovery issues these again."""
     if state.outcome:
         return (Done(id=state.run, outcome=state.outcome),)
+    # A held activity has no open command: the end of the outage issues it again.
     jobs = [open_job(state.acts[id_]) for id_ in sorted(state.acts) if state.acts[id_].phase != "held"]
     asks = [command for id_ in sorted(state.asks) if (command := state.asks[id_].command) is not None]
     timers = [SetTimer(id=id_, due=state.timers[id_]) for id_ in sorted(state.timers)]
@@ -99,7 +100,7 @@ def outstanding(state: State) -> tuple[Command, ...]:
 
 
 def settle(t: Turn) -> None:
-    """R11: advance the touched instances, then hand on freed pools, until no instance can go on."""
+    """R11: advance the touched instances, then hand on freed pools, until no instance can move."""
     while not t.outcome:
         inst = t.take_work()
         if inst is not None:

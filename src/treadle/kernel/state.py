@@ -119,7 +119,7 @@ class Instance(msgspec.Struct, omit_defaults=True):
     threads: dict[str, str] = {}
     vars: dict[str, int | str | bool] = {}
     released: list[str] = []
-    """Steps that a person has let go, and that have not started since."""
+    """Steps that a person has released by `go`, and that have not started since."""
     paused: bool = False
     ticket: tuple[str, int] | None = None
     """Its place in the queue of a pool."""
@@ -135,7 +135,7 @@ class Instance(msgspec.Struct, omit_defaults=True):
         self.failures.pop(step, None)
 
     def draft(self) -> "Instance":
-        """A copy that may be changed without touching this one."""
+        """Return a copy to change; this instance stays as it is."""
         copy = msgspec.structs.replace(self)
         for name in _CONTAINERS:
             setattr(copy, name, getattr(self, name).copy())
@@ -162,7 +162,7 @@ class Activity(msgspec.Struct, frozen=True, omit_defaults=True):
     losses: int = 0
     """How often its runner has lost it."""
     grant: str = ""
-    """The budget that a person extends by letting the activity go on."""
+    """The budget that a person extends by letting the activity continue."""
     session: str = ""
     """The conversation that it has begun or joined."""
 
@@ -228,17 +228,17 @@ class State(msgspec.Struct, frozen=True, omit_defaults=True):
     outcome: str = ""
 
     def inst(self, id_: str) -> Instance | None:
-        """An instance by its id."""
+        """Return an instance by its id."""
         return self.insts.get(id_)
 
 
 def dump_state(state: State) -> bytes:
-    """Canonical JSON: equal states give equal bytes."""
+    """Encode a state as canonical JSON: equal states give equal bytes."""
     return msgspec.json.encode(state, enc_hook=_encode, order="deterministic")
 
 
 def load_state(data: bytes) -> State:
-    """The state that `dump_state` wrote."""
+    """Decode a state that `dump_state` has encoded."""
     return msgspec.json.decode(data, type=State, dec_hook=_decode)
 
 

@@ -13,6 +13,7 @@ from treadle.kernel.state import Activity, Ask, DeadLetter, Frame, Instance, Poo
 from treadle.protocol.model import Graph, Protocol, Step
 
 _DEAD_LETTERS_KEPT = 64
+"""The newest ones, so that the state of a long run does not grow."""
 
 
 class Turn:
@@ -22,7 +23,7 @@ class Turn:
         self.protocol = protocol
         self.state = state
         self.seq = state.seq + 1
-        self.now = max(state.now, ts)
+        self.now = max(state.now, ts)  # a clock that was set back must not move deadlines
         self.created = state.created
         self.live = state.live
         self.acts = state.acts
@@ -86,7 +87,7 @@ class Turn:
         return self._draft(id_)
 
     def everyone(self) -> list[Instance]:
-        """All live instances, in order of creation; only for rare events, it costs the size of the run."""
+        """Return all live instances, in order of creation; only for rare events, because it visits the whole run."""
         ids = set(self.state.insts) | set(self._drafts)
         found = [inst for id_ in ids if (inst := self.inst(id_)) is not None and inst.live]
         return sorted(found, key=lambda inst: inst.n)

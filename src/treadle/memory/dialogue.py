@@ -41,7 +41,7 @@ class DialogueRecord(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def format_bars(record: DialogueRecord) -> str:
-    """A record as it is stored."""
+    """Format a record as it is stored."""
     round_ = f"R{record.round}|" if record.round else ""
     # An agent whose name could be taken for a phase has one in front of it, if only an empty one.
     phase = f"P{record.phase}|" if record.phase or record.agent.startswith("P") else ""
@@ -49,7 +49,7 @@ def format_bars(record: DialogueRecord) -> str:
 
 
 def format_observation(session: str, record: DialogueRecord) -> str:
-    """A record in the other spelling."""
+    """Format a record as an observation, the other spelling."""
     return render_observation(Observation(record.content, session, record.round, record.agent, record.at))
 
 
@@ -205,7 +205,7 @@ class Dialogue:
         return None
 
     def names(self) -> list[str]:
-        """The dialogues that can be read from here."""
+        """Return the dialogues that can be read from here."""
         with self._memory.reading() as db:
             rows = db.execute("SELECT name FROM entities WHERE space = ? ORDER BY id LIMIT 100", (self.space.name,))
             return [name for (name,) in rows]
@@ -218,7 +218,7 @@ class Dialogue:
 
 
 def sessions_in(memory: Memory) -> list[str]:
-    """The dialogues of runs, the latest last."""
+    """Return the dialogues of runs, the latest last."""
     with memory.reading() as db:
         rows = db.execute("SELECT session FROM seats GROUP BY session ORDER BY min(n)")
         return [session for (session,) in rows]

@@ -272,14 +272,14 @@ _SCHEMAS: Final = {"entity": ENTITY, "relation": RELATION}
 
 
 def dump_graph(graph: KnowledgeGraph) -> str:
-    """A graph as the public server stores it, byte for byte."""
+    """Encode a graph as the public server stores it, byte for byte."""
     items = [("entity", item) for item in graph.entities] + [("relation", item) for item in graph.relations]
     plain = ({"type": kind, **msgspec.to_builtins(item)} for kind, item in items)
     return "\n".join(json.dumps(each, ensure_ascii=False, separators=(",", ":")) for each in plain)
 
 
 def load_graph(path: Path) -> KnowledgeGraph:
-    """The graph in a file; lines of another type are left out, as the public server does; an error names the line."""
+    """Parse the graph in a file; skip lines of another type, as the public server does; an error names the line."""
     try:
         text = path.read_bytes().decode()
     except OSError as error:

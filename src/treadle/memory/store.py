@@ -126,7 +126,7 @@ _SHAPE: Final = """
 
 
 def open_memory(path: Path) -> sqlite3.Connection:
-    """A connection to a memory, which is made if it is not there yet."""
+    """Connect to a memory, and create it if it does not exist."""
     db = connect(path, create=True)
     try:
         if _version(db, path) != VERSION:
@@ -228,7 +228,7 @@ def _search_index(db: sqlite3.Connection, query: str) -> set[int] | None:
 
 
 def scan_texts(db: sqlite3.Connection, space: str, query: str) -> set[int]:
-    """The entities of a space that a query finds, by looking at every text."""
+    """Return the entities of a space that a query finds, by looking at every text."""
     return _entities_containing(db.execute(_SCAN, {"space": space}), query)
 
 
@@ -393,13 +393,13 @@ class Space:
             return KnowledgeGraph(entities, tuple(Relation(*row) for row in rows))
 
     def search_nodes(self, query: str) -> KnowledgeGraph:
-        """Entities in which the query occurs as it is, in any case, and the relations that touch them."""
+        """Return entities in which the query occurs as it is, in any case, and the relations that touch them."""
         with self._memory.reading() as db:
             hits = _search_index(db, query) if self.name == PROJECT else None
             return self._around(db, scan_texts(db, self.name, query) if hits is None else hits)
 
     def open_nodes(self, names: Sequence[str]) -> KnowledgeGraph:
-        """The entities of these names, and the relations that touch them."""
+        """Return the entities of these names, and the relations that touch them."""
         with self._memory.reading() as db:
             return self._around(db, [id_ for name in set(names) for id_, _ in self.named(db, name)])
 
@@ -412,7 +412,7 @@ class Space:
         return id_
 
     def named(self, db: sqlite3.Connection, name: str) -> list[tuple[int, str]]:
-        """Id and type of the entities of a name."""
+        """Return id and type of the entities of a name."""
         statement = "SELECT id, type FROM entities WHERE space = ? AND name = ? ORDER BY id"
         return db.execute(statement, (self.name, name)).fetchall()
 

@@ -39,16 +39,16 @@ def _takes(properties: Mapping[str, Schema], *required: str) -> Schema:
 DIALOGUE_TOOLS: Final = (
     ToolSpec(
         _INIT,
-        "INIT: begin a dialogue. That of your step is there already; this says what it is called.",
+        "INIT: begin a dialogue, or get the name of the one that your step already has.",
         _takes({"session": _SESSION, "type": text_schema("What kind of dialogue: plan_loop, tdd_loop, …")}),
     ),
     ToolSpec(
         "memory_store",
-        "STORE: say something in the dialogue that the other side must know. It is kept exactly as you write it.",
+        "STORE: add something to the dialogue that the other side must know. It is stored exactly as you write it.",
         _takes(
             {
                 "session": _SESSION,
-                "content": text_schema("What you say; your name, round and phase are put in front of it."),
+                "content": text_schema("The text; the tool puts your name, round and phase in front of it."),
                 "status": text_schema("A status code, if it is about one: →PR."),
             },
             "content",
@@ -56,7 +56,7 @@ DIALOGUE_TOOLS: Final = (
     ),
     ToolSpec(
         "memory_query",
-        "QUERY: what was said in the dialogue that fits everything you ask for; all of it if you ask for nothing.",
+        "QUERY: the entries of the dialogue that match all given arguments; without arguments, all entries.",
         _takes(
             {
                 "session": _SESSION,
@@ -64,8 +64,8 @@ DIALOGUE_TOOLS: Final = (
                     "R3 (a round), OBS[S…,R3,A:QA,*]: text (* is anything, the text may be missing), or a piece of text"
                     " in any case."
                 ),
-                "round": text_schema("Only this round: 3."),
-                "agent": text_schema("Only what this agent said, by name or symbol: QA."),
+                "round": text_schema("Only entries of this round: 3."),
+                "agent": text_schema("Only entries of this agent, by name or symbol: QA."),
                 "form": _FORM,
             }
         ),
@@ -86,7 +86,7 @@ _PREFIX: Final = re.compile(r"mcp__[A-Za-z0-9-]+__")
 
 
 def resolve_tool(name: str) -> str:
-    """The tool of this memory that a name means; empty if there is none."""
+    """Return the tool of this memory that a name means; empty if there is none."""
     plain = _PREFIX.sub("", name, count=1) if _PREFIX.match(name) else name
     return plain if plain in NAMES else ""
 
@@ -100,7 +100,7 @@ def call(dialogue: Dialogue, name: str, arguments: Mapping[str, Any]) -> ToolRep
             asked = arguments.get("entityNames" if name == "delete_entities" else "deletions")
             deleted = [it.get("entityName") if isinstance(it, dict) else it for it in _list(asked)]
             if dialogue.seat.session in deleted:
-                words = f"{dialogue.seat.session} is the dialogue itself: what was said there stays said"
+                words = f"{dialogue.seat.session} is the dialogue itself: its entries cannot be deleted"
                 return ToolReply(words, ok=False)
         if dialogue.seat and name == "add_observations" and isinstance(arguments.get("observations"), list):
             arguments = {**arguments, "observations": [_sign(dialogue, each) for each in arguments["observations"]]}
@@ -129,7 +129,7 @@ def _call_dialogue_tool(dialogue: Dialogue, name: str, arguments: Mapping[str, A
     own = dialogue.seat.session if dialogue.seat else ""
     session: str = arguments.get("session", "") or own
     if not session:
-        return ToolReply("say which dialogue: give its id as `session`", ok=False)
+        return ToolReply("name the dialogue: give its id as `session`", ok=False)
     if own and session != own:
         return _refuse_other(session, own)
 
@@ -160,7 +160,8 @@ def _store(dialogue: Dialogue, session: str, content: str, status: str) -> ToolR
     if re.search(r"[|\n\r]", status):
         return ToolReply("a status is a code, such as →PR: no bars and no lines; say the rest in `content`", ok=False)
     if status and not dialogue.seat:
-        words = f"nobody knows here who says it: write R{{round}}|{{agent}}|{status}|… into `content`, and no `status`"
+        hint = f"write R{{round}}|{{agent}}|{status}|… into `content`, and leave `status` out"
+        words = f"this dialogue does not know its author: {hint}"
         return ToolReply(words, ok=False)
     text = dialogue.say(session, content, status)
     if text is None:
@@ -187,7 +188,7 @@ def _query(excerpt: DialogueExcerpt, arguments: Mapping[str, Any]) -> ToolReply:
     elif text == ANYTHING:
         text = ""
     if round_ and not round_.isdecimal():
-        return ToolReply(f"{round_[:80]!r} is no round: give a number, as R3, or * for all", ok=False)
+        return ToolReply(f"{round_[:80]!r} is not a round: give a number, such as R3, or * for all", ok=False)
 
     fitting = [
         record
@@ -202,7 +203,7 @@ def _query(excerpt: DialogueExcerpt, arguments: Mapping[str, Any]) -> ToolReply:
 def _show(excerpt: DialogueExcerpt, arguments: Mapping[str, Any]) -> ToolReply:
     is_obs = arguments.get("form") == "obs"
     lines = [format_observation(excerpt.session, record) if is_obs else _in_bars(record) for record in excerpt.records]
-    return ToolReply("\n".join(lines) or "nothing was said that fits", data=msgspec.to_builtins(excerpt))
+    return ToolReply("\n".join(lines) or "no entry matches", data=msgspec.to_builtins(excerpt))
 
 
 def _in_bars(record: DialogueRecord) -> str:

@@ -113,7 +113,7 @@ def input_names(slots: Iterable[str]) -> list[str]:
 
 
 def environment(work: Work) -> dict[str, str]:
-    """The variables of the agent contract."""
+    """Return the environment variables that the agent contract promises."""
     return {
         "TREADLE_BUNDLE": str(work.bundle),
         "TREADLE_RUN": work.run,
@@ -128,7 +128,7 @@ def environment(work: Work) -> dict[str, str]:
 
 
 async def write(home: Path, files: Mapping[str, bytes]) -> Path:
-    """Put the bundle into an activity's folder, which is made if need be; the folder of the bundle."""
+    """Write the bundle into an activity's folder, which is created if necessary; return the folder of the bundle."""
     try:
         return await asyncio.to_thread(_write, home, files)
     except OSError as error:

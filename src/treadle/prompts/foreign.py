@@ -41,12 +41,12 @@ class Word(str):
 
 
 def set_off(value: Json, reader: Reader, limit: int = MAX_FENCED) -> str:
-    """A value apart from the text around it, as its reader is used to."""
+    """Set a value apart from the text around it: fenced for agents, quoted for people."""
     return quoted(value, limit) if reader == "person" else fenced(value, limit)
 
 
 def fenced(value: Json, limit: int = MAX_FENCED) -> str:
-    """A value between lines that mark it as data; cut, and visibly so, beyond the limit."""
+    """Put a value between lines that mark it as data; beyond the limit, cut it and say so."""
     text = _shorten_runs(visible(cut(_text(value), limit)))
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * max(_SHORTEST_FENCE, longest + 1)
@@ -62,7 +62,7 @@ def quoted(value: Json, limit: int = MAX_FENCED) -> str:
 
 
 def inline(value: Json, limit: int = MAX_INLINE) -> str:
-    """A value inside a sentence: on one line, and without a beginning or a run that would be structure."""
+    """Format a value inside a sentence: on one line, and without anything that Markdown would read as structure."""
     text = value if isinstance(value, str) else _short(value)
     text = visible(cut(text, limit)).replace("\n", " ⏎ ")
     text = _RUN.sub(lambda run: run[0] if len(run[0]) < 3 else "".join(f"\\{mark}" for mark in run[0]), text)
@@ -70,7 +70,7 @@ def inline(value: Json, limit: int = MAX_INLINE) -> str:
 
 
 def visible(text: str) -> str:
-    """The text with everything written out that a reader would not see, or a terminal would act on."""
+    """Write out all characters that a reader would not see, or that a terminal would act on."""
     return HIDDEN.sub(_write_out, _LINE_END.sub("\n", text))
 
 

@@ -13,11 +13,11 @@ from treadle.protocol.model import Exit, Protocol, tag_of
 _AGENT: Final = "report"
 _PERSON: Final = "told"
 KEYS: Final = (_AGENT, _PERSON)
-"""Where a payload with more to it has the words."""
+"""The fields of a report that hold the words for each reader."""
 
 
 def failure_report(agent: str, person: str) -> dict[str, Json]:
-    """The words for both; once, if they are the same."""
+    """Return a report with words for the agent and for a person; once, if they are the same."""
     return {_AGENT: agent} if agent == person else {_AGENT: agent, _PERSON: person}
 
 
@@ -51,7 +51,7 @@ def exit_text(exits: Iterable[Exit], fields: Mapping[str, Json]) -> str:
 
 
 def value_text(value: Json) -> str:
-    """A value as a sentence would have it; a list of records has a line for each."""
+    """Format a value as part of a sentence; a list of records gets a line for each."""
     match value:
         case str():
             return value.strip()
@@ -65,7 +65,7 @@ def value_text(value: Json) -> str:
     return inline(value)
 
 
-# Why a child did not end well: its last blocker, and the note of the person that gave it up.
+# Why a child did not end well: its last blocker, and the note of the person who gave it up.
 
 Words = Callable[[Json], Json]
 """Picks the words of a report for its reader."""
@@ -94,7 +94,7 @@ def trouble(protocol: Protocol, child: Instance, payloads: Payloads, words: Word
             lines.append(_plain(said))
     note = payloads.get(child.result.ref) if child.result.ref else ""
     if note and isinstance(note, str):
-        lines.append(f"who gave it up says: {note}")
+        lines.append(f"the person who gave it up says: {note}")
     return "\n".join(lines)
 
 

@@ -29,7 +29,7 @@ class Clarification(msgspec.Struct, frozen=True):
 
     question: str
     suggestion: str = ""
-    """The answer that counts unless a person gives another."""
+    """The answer that counts unless a person gives another one."""
 
 
 def clarifications(command: AskHuman, payloads: Payloads) -> tuple[Clarification, ...]:
@@ -57,14 +57,14 @@ _LIMITS: Final = {"cost": "money", "tokens": "tokens", "wall": "time"}
 _LIMIT_CHOICES: Final = {"continue": "grant the same amount once more", "abort": "end the run; its branches stay"}
 
 _OUTAGES: Final = {
-    "billing": ("An agent's service demands payment", "Pay, or name another agent; then let it go on."),
+    "billing": ("An agent's service wants payment", "Pay, or name another agent; then let it continue."),
     "login": (
         "An agent's login is refused",
-        "Log in with its own program, or set its key where the run is driven (stop there, and `treadle resume`).",
+        "Log in with its own program, or set its key where you start runs (stop the run, then `treadle resume`).",
     ),
-    "budget": ("A budget is spent", "To let it go on grants the same amount once more."),
+    "budget": ("A budget is spent", "`continue` grants the same amount once more."),
 }
-_OUTAGE_CHOICES: Final = {"continue": "try again, where it stopped", "abort": "end the run; its branches stay"}
+_OUTAGE_CHOICES: Final = {"continue": "continue where the agent stopped", "abort": "end the run; its branches stay"}
 
 
 class Choice(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,7 +73,7 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     help: str
     needs_note: bool
-    """The note is the answer: there is none without."""
+    """Whether the note itself is the answer."""
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,7 +96,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 def question(
     protocol: Protocol, state: State, command: AskHuman, payloads: Payloads, toolchain: Mapping[str, str]
 ) -> Question:
-    """The question that a command puts to a person."""
+    """Build the question that a command asks a person."""
     if command.graph in protocol.graphs:
         known = variables(protocol, state, command, payloads, toolchain)
         name = template_of(protocol, protocol.graphs[command.graph].steps[command.step])
@@ -107,7 +107,7 @@ def question(
 
 
 def question_without_text(protocol: Protocol | None, command: AskHuman) -> Question:
-    """The title, the choices and the default of a question, which need no payloads."""
+    """Return the title, the choices and the default of a question, which need no payloads."""
     step = find_step(protocol, command.graph, command.step)
     title, helps = (step.title, step.choices) if step else own_words(command) if not command.graph else ("", {})
     notes = step.notes if step else ()
@@ -124,7 +124,7 @@ def _plain(protocol: Protocol, state: State, command: AskHuman, known: Mapping[s
     """Format a question without a template: the words and findings of the steps that led to it."""
     steps = protocol.graphs[command.graph].steps
     step = steps[command.step]
-    parts = [f"{inline(command.inst)} cannot go on without a decision ({inline(step.title or command.step)})."]
+    parts = [f"{inline(command.inst)} cannot continue without a decision ({inline(step.title or command.step)})."]
 
     # The step that cannot continue, with its spent timeout or attempts.
     frames = state.insts[command.inst].frames
@@ -177,7 +177,7 @@ def _limit(protocol: Protocol, state: State, command: AskHuman) -> str:
 
 
 def _outage(command: AskHuman, payloads: Payloads) -> str:
-    """Format the run's own question when an agent's service cannot be used until a person has seen to it."""
+    """Format the run's own question about a service that stays unusable until a person acts."""
     what = _OUTAGES.get(command.step, ("", ""))[1]
     reports = [quoted(for_person(payloads.get(ref))) for ref in command.inputs.get("gate_report", ())]
     first = f"Nothing new starts until you decide; no attempt is lost. {what}"

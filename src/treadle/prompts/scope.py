@@ -36,14 +36,14 @@ class ActivityScope(msgspec.Struct, frozen=True):
 
 
 def permissions(protocol: Protocol, command: Job | AskHuman, payloads: Payloads) -> ActivityScope:
-    """The scope of the step that a command is about; a value that would lead elsewhere is refused."""
+    """Return the scope of a command's step; an input that is no plain path refuses all writing."""
     ref = next(iter(command.inputs.get("in", ())), "")
     value = payloads.get(ref) if ref else None
     return scope(protocol, command.graph, command.step, value if isinstance(value, dict) else {})
 
 
 def scope(protocol: Protocol, graph: str, step: str, values: Mapping[str, Json]) -> ActivityScope:
-    """The scope of a step for an instance with this input."""
+    """Return the scope of a step for an instance with this input."""
     found = protocol.graphs[graph].steps[step] if graph in protocol.graphs else None
     role = protocol.roles.get(found.role) if found else None
     if found is None or role is None:
@@ -70,20 +70,20 @@ def _expand(globs: Iterable[str], values: Mapping[str, Json], refused: list[str]
 
 
 def _fill(glob: str, values: Mapping[str, Json], refused: list[str]) -> list[str]:
-    """A glob with its placeholders replaced: once for each value where the input has a list of them."""
+    """Replace the placeholders of a glob; a placeholder with a list of values gives one glob for each."""
     name = next(iter(_PLACEHOLDER.findall(glob)), None)
     if name is None:
         return [_tidy(glob)]
     value = values.get(name)
     parts = [_path_part(name, item, refused) for item in (value if isinstance(value, list) else [value])]
-    # The rest is looked for behind the value, so that braces inside of a value stay what they are.
+    # Replace the other placeholders only behind this one: braces inside a value are text, not placeholders.
     before, _, after = glob.partition(f"{{{name}}}")
     rests = _fill(after, values, refused) if "{" in after else [after]
     return [_tidy(f"{before}{part}{rest}") for part in parts if part for rest in rests]
 
 
 def _path_part(name: str, value: Json, refused: list[str]) -> str:
-    """A value as a part of a glob; empty, with the reason in `refused`, if it cannot be one."""
+    """Return a value as a part of a glob; if it cannot be one, return nothing and add the reason to `refused`."""
     if not isinstance(value, str):
         refused.append(f"'{name}' is {describe_value(value)}, not a path")
         return ""

@@ -55,7 +55,7 @@ class RenderBudget:
     def __init__(self) -> None:
         self.calls, self.turns, self.output, self.foreign = 0, 0, 0, 0
         self.rests: list[int] = []
-        """How many items the loops that are under way do not see."""
+        """The number of items that each running loop does not see."""
 
     def call(self) -> None:
         """Count a call of a macro or another template, or raise `RenderLimit`."""
@@ -194,7 +194,7 @@ class TemplateSandbox(ImmutableSandboxedEnvironment):
     # what every value passes on its way into the text
 
     def shown(self, value: Any) -> Markup:
-        """A value as it stands in the text."""
+        """Format a value for the text."""
         if isinstance(value, Undefined) and not isinstance(value, Absent):
             text = Markup(str(value))  # raises for a name that is not declared; else an `if` without its `else`
         elif hasattr(value, "__html__") and not isinstance(value, Undefined):
@@ -233,14 +233,14 @@ class TemplateSandbox(ImmutableSandboxedEnvironment):
     # loops
 
     def counted(self, value: Any) -> list[Any]:
-        """The items that a loop gets to see."""
+        """Return the items that a loop may see."""
         items = self._listed(value)
         granted = self.budget.rounds(len(items))
         self.budget.rests.append(len(items) - granted)
         return items[:granted]
 
     def rest(self) -> Markup:
-        """The mark after a loop that did not see all its items."""
+        """Return the mark after a loop that did not see all its items."""
         rest = self.budget.rests.pop()
         return Markup(f"[cut: {rest} more]\n" if rest else "")
 
@@ -356,7 +356,7 @@ def render(templates: Mapping[str, str], name: str, variables: Mapping[str, Any]
 
 @lru_cache(maxsize=8)
 def _sandbox(templates: tuple[tuple[str, str], ...], reader: Reader) -> TemplateSandbox:
-    """A protocol's templates are compiled once for each kind of reader."""
+    """Return the environment of a protocol's templates, which is compiled once for each kind of reader."""
     return TemplateSandbox(dict(templates), reader)
 
 

@@ -38,7 +38,7 @@ def dialogue_kind(protocol: Protocol, inst: Instance) -> str:
 
 
 def dialogue(protocol: Protocol, run: str, inst: Instance) -> str:
-    """The name under which an instance's dialogue is kept: one for each plan, one for each cycle."""
+    """Return the name of an instance's dialogue: one for each plan, one for each cycle."""
     kind = dialogue_kind(protocol, inst).removesuffix(_LOOP).upper()
     return f"{kind}_{run}_{inst.id.replace('/', _BELOW)}"
 
@@ -108,7 +108,7 @@ def verified_checks(steps: Mapping[str, Step], step: Step) -> dict[str, Json]:
 
 
 SILENT: Final = "(nothing was said)"
-"""Stands for an exit without a payload, so that a template sees that the step was left by it."""
+"""Stands for an exit without a payload, so that a template sees that the step took this exit."""
 
 
 def variables(
@@ -118,12 +118,12 @@ def variables(
     payloads: Payloads,
     toolchain: Mapping[str, str],
 ) -> dict[str, Json]:
-    """Everything the template of a step may use."""
+    """Return all variables that the template of a step may use."""
     return _Subject(protocol, state, command, payloads).variables(toolchain)
 
 
 def parameters_of(protocol: Protocol, state: State, command: RunAgent | AskHuman, payloads: Payloads) -> dict[str, str]:
-    """The parameters that the role of a step declares, by letter; the context as it stands in the prompt's line."""
+    """Return the parameters that the role of a step declares, by letter; the context as the prompt shows it."""
     found = _Subject(protocol, state, command, payloads).parameters()
     return found.letters | ({CONTEXT: render_context(found.context)} if found.context else {})
 
@@ -194,7 +194,7 @@ class _Subject:
         return {key: [steps[it].title or it for it in found if it in steps] for key, found in names.items()}
 
     def _place(self) -> tuple[str, int, int]:
-        """The step, its attempt, and how many it has; for a question that several steps lead to: those of the one."""
+        """Return the step, its attempt and its number of attempts; for a question, those of the step that led to it."""
         if isinstance(self.command, RunAgent):
             return self.command.step, self.command.attempt, self.command.attempts
         cause = self.command.step.partition("@")[2]

@@ -35,40 +35,38 @@ _LIST: Final[tuple[Need, ...]] = ("test", "list")
 
 
 CHECKS: Final[dict[str, CheckSpec]] = {
-    "commit": _check("something was changed; it is recorded as one commit", "git"),
+    "commit": _check("the step changed something; its work is recorded as one commit", "git"),
     "commit_once": _check(
-        "something was changed, at least until the step has been accepted once; it is recorded as one commit", "git"
+        "the step changed something, unless it was accepted once before; its work is recorded as one commit", "git"
     ),
-    "checkpoint": _check("what was left in the working directory is recorded as a commit, changed or not", "git"),
+    "checkpoint": _check("the working directory is recorded as a commit, changed or not", "git"),
     "scope": _check(
         "every changed file is one that the role may change; where it may add stubs, only stubs were added"
     ),
-    "scope_tests": _check("only test files changed, and where the step may add stubs, nothing but stubs was added"),
+    "scope_tests": _check("only test files changed, and, where the step may add stubs, only stubs were added"),
     "scope_src": _check("only implementation files changed"),
     "readonly": _check("no file was changed"),
     "build": _check("the build command succeeds", runs="build"),
-    "measure": _check(
-        "the tests are run, and what passed and failed is recorded; nothing is refused", "tests", "git", needs=_TEST
-    ),
+    "measure": _check("the tests run, and their results are recorded; nothing is refused", "tests", "git", needs=_TEST),
     "red": _check(
         "the new tests are collected and run; each fails by an assertion, or because something is not implemented; "
-        "those of a criterion notice an implementation that returns just anything; what was green still is",
+        "the tests of a criterion notice an implementation that returns an arbitrary value; green tests stay green",
         "tests",
         needs=_TEST,
     ),
     "red_one": _check(
         "exactly one test is new; it is collected, runs, and fails by an assertion, or because something is not "
-        "implemented; what was green still is",
+        "implemented; green tests stay green",
         "tests",
         needs=_TEST,
     ),
     "added": _check(
-        "new tests are red, or pass because they are about what is there, and fail once that is taken out; "
-        "what was green still is",
+        "new tests are red, or pass because they test existing behaviour, and then fail without its code; "
+        "green tests stay green",
         "tests",
         needs=_TEST,
     ),
-    "owed": _check("a test in the manifest fails: there is something to be made to pass", needs=("test", "names")),
+    "owed": _check("a test in the manifest fails, so there is something to implement", needs=("test", "names")),
     "green": _check(
         "the whole suite passes; no test is newly skipped, expected to fail, or deleted", "tests", needs=_TEST
     ),
@@ -77,7 +75,7 @@ CHECKS: Final[dict[str, CheckSpec]] = {
         "every test that passed where the step began still passes and is collected, unless the step rewrote that test",
         needs=_TEST,
     ),
-    "tests_unmodified": _check("test files, and how the tests are run, are as the tests' author left them"),
+    "tests_unmodified": _check("test files and the configuration of the tests are as the test author left them"),
     "interface_unmodified": _check("interface files, and the signatures that they hand on, are those of the plan"),
     "interface_exact": _check("the skeleton has exactly the planned signatures"),
     "seen_red": _check(
@@ -86,7 +84,7 @@ CHECKS: Final[dict[str, CheckSpec]] = {
         needs=_TEST,
     ),
     "still_red_on_skeleton": _check("changed tests fail on the red checkpoint and pass on head", needs=_TEST),
-    "contract_exists": _check("the contract suite is there, is collected, and can fail", needs=_LIST),
+    "contract_exists": _check("the contract suite exists, is collected, and can fail", needs=_LIST),
     "contract": _check("the contract suite passes", "tests", needs=("test", "names"), runs="contract"),
     "contract_children": _check(
         "the contract tests of all merged children's criteria pass", "tests", needs=_TEST, runs="contract"
@@ -107,7 +105,7 @@ CHECKS: Final[dict[str, CheckSpec]] = {
     "children_partition": _check(
         "each child has criteria and paths of its own; a criterion of this node keeps its words; the paths lie inside "
         "of this node's and hold no interface file; "
-        "interface files exist and leave no body to be written; the work of merged children stays as it is",
+        "interface files exist and have no unimplemented body; the work of merged children is unchanged",
         "manifest",
     ),
     "modules_cover_criteria": _check("every criterion of the whole belongs to a module"),
@@ -122,9 +120,9 @@ CHECKS: Final[dict[str, CheckSpec]] = {
     "no_todo": _check("no TODO without an owner"),
     "format": _check("the formatter finds nothing", runs="format"),
     "lint": _check("the linter finds nothing", runs="lint"),
-    "post_check": _check("the project's own line for the shell succeeds", arg=_LINE),
+    "post_check": _check("the project's own command succeeds", arg=_LINE),
     "minimal": _check("size of the diff, public symbols that no test reaches"),
-    "knows_tests": _check("no code that looks at whether it is tested, or repeats the tests' answers"),
+    "knows_tests": _check("no code that detects that it is tested, or repeats the tests' expected values"),
     "unsafe_imports": _check("no import that reaches beyond the program"),
     "coverage_kept": _check(
         "the lines of this work that the tests ran before the step are run by them after it", needs=("test", "lines")
@@ -138,17 +136,17 @@ CHECKS: Final[dict[str, CheckSpec]] = {
     "canon": _check("every symbol a sibling merged has the sibling's signature and body"),
     "mechanical_only": _check("only imports, names, arguments and parameter lists changed"),
     "mechanical_tests": _check("in files of tests, only imports, names, arguments and parameter lists changed"),
-    "protection": _check("no touched path needs a person's word, or it was given"),
+    "protection": _check("no changed path needs a person's confirmation, or a person has given it"),
     "disjoint_writes": _check("the tasks' files do not overlap", "manifest"),
     "owned_files": _check("only the task's own files changed"),
     "conflicts_only": _check("only files changed that the last rebase has left in conflict"),
-    "both_kept": _check("of what others have merged into the documents in conflict, nothing is lost"),
+    "both_kept": _check("nothing that others have merged into the documents in conflict is lost"),
     "diff_only": _check("an existing document was amended, not rewritten"),
-    "schema": _check("the document is there, written now or before, and parses", "manifest", arg="kind"),
+    "schema": _check("the document exists, written now or before, and parses", "manifest", arg="kind"),
     "clarifications": _check("every question that the scenarios leave open is listed with a suggested answer"),
     "clarified": _check("the scenarios are as they were, except where something in them was unclear"),
     "scenarios_complete": _check(
-        "every criterion has a scenario that is tagged with it, and the document is headed as its story is"
+        "every criterion has a scenario that is tagged with it, and the heading of the document matches its story"
     ),
     "scenarios_tested": _check(
         "every scenario has a test of its own; that of one with an open question is skipped", needs=("test", "names")
@@ -156,10 +154,12 @@ CHECKS: Final[dict[str, CheckSpec]] = {
     "scenarios_pass": _check("every scenario has a passing test, and no question is open", needs=("test", "names")),
     "affected_paths": _check("in a contract, only what the delta names has changed"),
     "delta_merged": _check(
-        "what the delta adds or has changed stands in the design document, and what it removes does not"
+        "the design document has everything that the delta adds or changes, and nothing that it removes"
     ),
     "thresholds_known": _check("every threshold that the scenarios refer to is in the table"),
-    "thresholds": _check("every threshold that the scenarios refer to is in the table, and its tool says it is kept"),
+    "thresholds": _check(
+        "every threshold that the scenarios refer to is in the table, and its tool reports that it is kept"
+    ),
     "no_secrets": _check("no credential in the diff"),
     "documents": _check(
         "the documents that the exit returns are well formed, were written, and their cross-references lead somewhere",
@@ -188,7 +188,7 @@ FIELDS: Final = frozenset(
 
 
 def check_name(name: str, arg: str) -> str:
-    """A check with its argument; without it where that is a line for the shell, which its report has."""
+    """Return a check with its argument; without it if that is a shell command, which the report shows."""
     is_line = name in CHECKS and CHECKS[name].arg == _LINE
     return f"{name}:{arg}" if arg and not is_line else name
 
@@ -196,10 +196,10 @@ def check_name(name: str, arg: str) -> str:
 EFFECTS: Final[dict[str, str]] = {
     "merge": "squash-merge into the parent's branch, verified before it is published",
     "rebase": "put the lanes on the parent's new head",
-    "rollback": "put a lane back to its last accepted commit; what was there is kept",
-    "fold": "take an accepted lane into the instance's branch",
-    "archive": "move the delta, which is part of the design document by now, into the archive",
-    "publish": "write the protocol's documents to the user's tree; what a person changed there stays",
+    "rollback": "reset a lane to its last accepted commit; its contents are saved",
+    "fold": "bring an accepted lane into the instance's branch",
+    "archive": "move the delta, which the design document now contains, into the archive",
+    "publish": "write the protocol's documents to the user's tree, except files that a person has changed",
     "notify": "tell a person",
 }
 

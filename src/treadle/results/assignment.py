@@ -29,12 +29,12 @@ from treadle.results.intake import Faulty, faulty, read_file, replace_file
 
 BUNDLE, OUT, ACT, TOKEN, RETRY = "TREADLE_BUNDLE", "TREADLE_OUT", "TREADLE_ACT", "TREADLE_TOKEN", "TREADLE_RETRY"
 MEMORY: Final = "TREADLE_MEMORY"
-"""Where the memory is in which the activity has a dialogue; not set if it has none."""
+"""The variable with the path of the memory that holds the activity's dialogue; unset if it has none."""
 RECEIVED: Final = "received; you can stop now. The checks decide whether it is accepted."
 
 
 class Assignment(msgspec.Struct, frozen=True, kw_only=True):
-    """An activity, seen from inside of it."""
+    """An activity as its own agent sees it."""
 
     act: str
     token: str
@@ -45,7 +45,7 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True):
     mark: str = ""
     """The mark of the token that this session was started with; empty: not known."""
     lane: Path | None = None
-    """Where its agent works; None: in the current folder."""
+    """The folder in which its agent works; None: the current one."""
 
     def hand_in(self, answer: object, via: Via, by: str = "") -> Claim | Faulty:
         """Check an answer and write it to the activity's out folder; the last answer before the session ends counts.
@@ -71,7 +71,7 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True):
         return self._write(NOTES_FILE, text.encode(errors="replace"))
 
     def handed_in(self) -> str:
-        """The exit that the last answer claims; empty if there is none yet."""
+        """Return the exit that the last answer claims; empty if there is none yet."""
         found = self._earlier()
         claim = self.step_exits.parse(found.answer) if found and found.token == self.token else None
         return claim.key if isinstance(claim, Claim) else ""
@@ -96,7 +96,7 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True):
                 " an answer from here would not count. Hand it in with the variables that the session was started with"
             )
         if self.is_taken:
-            return faulty("your answer has already been taken, this one comes too late; you can stop now")
+            return faulty("the run has already collected your answer, so this one comes too late; you can stop now")
         earlier = self._earlier()
         if earlier and self.retry is not None and (earlier.retry or 0) > self.retry:
             return faulty("this step was started again, and another session has answered; you can stop now")
@@ -114,7 +114,7 @@ def is_inside(env: Mapping[str, str]) -> bool:
 
 
 def assignment(env: Mapping[str, str]) -> Assignment:
-    """The activity that this process is part of; a `TreadleError` outside of one."""
+    """Return the activity that this process is part of; raise a `TreadleError` outside of one."""
     missing = [name for name in (BUNDLE, OUT, ACT, TOKEN) if not env.get(name)]
     if missing:
         raise TreadleError(
@@ -167,7 +167,7 @@ def from_arguments(
 
 
 def _read(field: str, text: str) -> str | Faulty:
-    """The text of the file behind an `@`; `@@` is an @ itself."""
+    """Return the text of the file that `@FILE` names; `@@` stands for an @ itself."""
     if text.startswith("@@"):
         return text[1:]
     path = Path(text[1:])

@@ -20,7 +20,7 @@ from treadle.results.intake import Faulty, Stale, file_mark, read_file, remove_f
 
 BEFORE_FILE: Final = "before.json"
 HANDED_ON_FILE: Final = "handed-on.md"
-"""The hand-over that the agent finds in its lane, kept in the activity's folder; it is not its own word."""
+"""A copy of the hand-over that the agent finds in its lane; it is not the agent's own answer."""
 
 
 class Before(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -44,7 +44,7 @@ async def prepare_lane(lane: Path) -> Before:
 
 
 async def save_before(before: Before, home: Path) -> None:
-    """Store it in the activity's folder."""
+    """Store the record in the activity's folder."""
     await asyncio.to_thread(replace_file, home, BEFORE_FILE, msgspec.json.encode(before))
 
 
@@ -83,13 +83,13 @@ ChannelAnswer = tuple[Channel, Claim | Faulty | Stale]
 async def read_answer(
     work: Work, step_exits: StepExits, before: Before, final: str = "", *, legacy: bool = False
 ) -> SessionAnswer:
-    """Read an activity's answer; may be asked again, with the same result."""
+    """Read an activity's answer; repeated calls give the same result."""
     return await asyncio.to_thread(_read, work, step_exits, before, final, legacy)
 
 
 async def mark_taken(work: Work) -> None:
     """Mark an activity's answer as collected, so that a later answer is refused instead of silently lost."""
-    with suppress(OSError):  # a courtesy to the agent; that the claim is taken stands in the log
+    with suppress(OSError):  # only a courtesy to the agent: the log records the claim
         await asyncio.to_thread(replace_file, work.home, f"{work.out.name}/{emit.TAKEN}", work.token.encode())
 
 
@@ -158,7 +158,7 @@ def _channels(work: Work, step_exits: StepExits, before: Before, final: str, leg
 
 
 def _notes(work: Work, before: Before, step_exits: StepExits, claim: Claim | None) -> str:
-    """The agent's own words: by its tool, in its claim, or as the body of the hand-over that it wrote."""
+    """Return the agent's notes: by its tool, in its claim, or in the body of the hand-over that it wrote."""
     by_tool = read_file(work.home, f"{work.out.name}/{emit.NOTES_FILE}")
     if isinstance(by_tool, bytes) and by_tool:
         return by_tool.decode(errors="replace")[: emit.MAX_NOTES]

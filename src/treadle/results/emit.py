@@ -36,7 +36,7 @@ class EmittedAnswer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     answer: dict[str, Any]
 
     def stale_for(self, work: Work) -> Stale | None:
-        """Why it does not answer an activity; None if it does.
+        """Return why this answer does not belong to an activity; None if it does.
 
         A session that outlives its activity can still answer, but not for another one.
         """
@@ -48,7 +48,7 @@ class EmittedAnswer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 def parse(data: bytes, step_exits: StepExits, work: Work) -> tuple[Claim, EmittedAnswer] | Faulty | Stale:
-    """An answer from the contents of the file."""
+    """Parse the contents of the file: the claim with its answer, a fault, or an answer of another session."""
     found = unpack(data)
     if isinstance(found, Faulty):
         return found
@@ -74,13 +74,13 @@ def unpack(data: bytes) -> EmittedAnswer | Faulty:
 
 
 def outsized(answer: dict[str, Any], step_exits: StepExits) -> Faulty | None:
-    """Why an answer is too large; its size is that of its JSON, without spaces."""
+    """Return the refusal of an answer that is too large; its size is that of its JSON, without spaces."""
     size = len(msgspec.json.encode(answer))
     return too_large("the answer", size, step_exits.limit) if size > step_exits.limit else None
 
 
 def pack(emitted: EmittedAnswer) -> bytes:
-    """The contents of the file."""
+    """Encode the contents of the file."""
     return msgspec.json.encode(emitted) + b"\n"
 
 

@@ -22,7 +22,7 @@ MAX_YAML: Final = 64 * 1024
 
 
 def parse(data: bytes, step_exits: StepExits) -> Claim | Faulty:
-    """An answer from the contents of the file."""
+    """Parse an answer from the contents of the file."""
     text = intake.decode_text(data, FILE)
     if isinstance(text, Faulty):
         return text
@@ -36,7 +36,7 @@ def parse(data: bytes, step_exits: StepExits) -> Claim | Faulty:
 
 
 def parse_yaml(text: str, what: str) -> object | Faulty:
-    """The value of a YAML text."""
+    """Parse a YAML text."""
     if len(text) > MAX_YAML:
         return faulty(f"{what} has {len(text)} characters of YAML, the limit is {MAX_YAML}; shorten it, or write JSON")
     try:
@@ -54,7 +54,7 @@ MEASURED: Final = ("files_changed", "tests_pass", "tests_fail", "tests_skip")
 """Fields that a report may contain and Treadle ignores, because it measures them itself."""
 PLACE: Final = ("story", "step", "attempt")
 _WORDS: Final = ("question", "description", "message")
-"""Fields that a summary is good for where there is no field of that name."""
+"""Fields that a summary may fill if the exit has no field `summary`."""
 
 
 def claim_of_report(report: dict[str, Any], step_exits: StepExits, what: str) -> Claim | Faulty | None:
@@ -97,5 +97,5 @@ def _accept(name: str, report: dict[str, Any], step_exits: StepExits, what: str)
     found = step_exits.parse(exit_object(name, given))
     if isinstance(found, Claim):
         return found
-    # Problems by the names that the report itself has.
+    # Name the fields as the report does.
     return Faulty(tuple(f"{what}: {problem.removeprefix(EXIT + '.')}" for problem in found.problems))

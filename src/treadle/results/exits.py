@@ -49,7 +49,7 @@ class StepExits(msgspec.Struct, frozen=True):
         return {code: name for code, name in bare.items() if code} | self.names
 
     def fields(self, name: str) -> tuple[str, ...]:
-        """The fields that an agent gives for an exit."""
+        """Return the fields that an agent may give for an exit."""
         return tuple(field for field, _, _ in agent_fields(self.protocol.exits[name].fields))
 
     def required(self, name: str) -> tuple[str, ...]:
@@ -68,7 +68,7 @@ class StepExits(msgspec.Struct, frozen=True):
 
 
 def wrap_exit(answer: object) -> object:
-    """An answer in its full form."""
+    """Return an answer in its full form, with `exit` around it."""
     if isinstance(answer, Mapping) and TAG in answer and EXIT not in answer:
         return {EXIT: answer}
     return answer
@@ -80,7 +80,7 @@ def is_answer(value: object) -> bool:
 
 
 def exit_object(name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """An answer from an exit's name and its fields."""
+    """Build an answer from an exit's name and its fields."""
     return {EXIT: {**fields, TAG: name}}
 
 
@@ -108,7 +108,7 @@ def mark_of(token: str) -> str:
 
 
 def encode_exits(protocol: Protocol, step: Step, token: str = "", limit: int = MAX_ANSWER) -> bytes:
-    """The contents of `exits.json`: a step's exits and every record type that can occur in them."""
+    """Encode `exits.json`: a step's exits and every record type that can occur in them."""
     exits = {name: protocol.exits[name] for name in step.exits}
     types: dict[str, Record] = {}
     waiting = [field for exit_ in exits.values() for field in exit_.fields.values()]
@@ -135,7 +135,7 @@ def read_exits(folder: Path) -> StepExits:
     data = read_file(folder, FILE)
     if data is None:
         raise TreadleError(
-            f"{folder / FILE} is not there; was this bundle written by another version of treadle?", code="emit.bundle"
+            f"{folder / FILE} is missing; did another version of treadle write this bundle?", code="emit.bundle"
         )
     if isinstance(data, Faulty):
         raise TreadleError(f"the bundle cannot be used: {data.problems[0]}", code="emit.bundle")

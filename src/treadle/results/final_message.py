@@ -16,13 +16,13 @@ WHAT: Final = "the answer in the last message"
 _WORDS: Final = ("message", "summary", "description", "question")
 _TICKS: Final = "```"
 _TAG = re.compile(r'"exit"\s*:\s*(?![\s\d-])')
-"""An answer, and not a program's exit code in a log."""
+"""The beginning of an answer; not a program's exit code in a log."""
 _MARKUP = re.compile(r"(?:[ \t>-]|\*(?=\s))*([*_`]*)(?=→)")
 """Markdown before a code: a list marker, a quotation mark, or emphasis (which also closes after the code)."""
 _LONGEST: Final = 100_000
 _LOUD = re.compile(r"[A-Z][A-Z0-9_]+")
 _NO_UTF8 = re.compile("[\udc80-\udcff]")
-"""Bytes that are no UTF-8, as `surrogateescape` keeps them."""
+"""Bytes that are not UTF-8, as `surrogateescape` keeps them."""
 
 
 def parse(text: str, step_exits: StepExits) -> Claim | Faulty | None:

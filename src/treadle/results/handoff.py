@@ -82,7 +82,7 @@ def is_foreign(data: bytes, inst: str) -> bool:
 
 
 def parse_legacy(data: bytes, step_exits: StepExits, file: str = FILES[0]) -> Claim | Faulty | None:
-    """An answer from certain words in the body of a file without front matter."""
+    """Parse an answer from certain words in the body of a file without front matter."""
     text = decode_text(data, file)
     found = None if isinstance(text, Faulty) else split(text)
     word = _LEGACY.search(found.body) if found and not found.front else None

@@ -29,7 +29,7 @@ class Stale(msgspec.Struct, frozen=True):
 
 
 def faulty(*problems: str) -> Faulty:
-    """A fault in one or a few sentences."""
+    """Build a fault from one or a few sentences."""
     return Faulty(problems)
 
 
@@ -49,7 +49,7 @@ def decode(data: bytes, what: str, limit: int = MAX_ANSWER) -> object | Faulty:
 
 
 def decode_text(data: bytes, what: str) -> str | Faulty:
-    """Bytes as text."""
+    """Decode bytes as UTF-8."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -57,7 +57,7 @@ def decode_text(data: bytes, what: str) -> str | Faulty:
 
 
 def parse(text: str, what: str) -> object | Faulty:
-    """The value of a JSON text."""
+    """Parse a JSON text."""
     try:
         value: object = json.loads(text, object_pairs_hook=_unique_names, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
@@ -71,7 +71,7 @@ def parse(text: str, what: str) -> object | Faulty:
 
 
 def too_large(what: str, size: int, limit: int) -> Faulty:
-    """A refusal of something that was not read."""
+    """Refuse something because of its size."""
     return faulty(f"{what} has {size} bytes, the limit is {limit}; shorten it")
 
 
@@ -79,7 +79,7 @@ def _unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         ((twice, _),) = Counter(name for name, _ in pairs).most_common(1)
-        raise ValueError(f"{quote_text(twice)} stands twice in the same object; give it once")
+        raise ValueError(f"{quote_text(twice)} appears twice in the same object; give it once")
     return found
 
 
@@ -116,7 +116,7 @@ LARGEST: Final = 64 * 1024 * 1024
 
 
 def read_file(root: Path, name: str, what: str = "", limit: int = LARGEST) -> bytes | Faulty | None:
-    """The contents of a plain file below a folder; None if nothing is there."""
+    """Return the contents of a plain file below a folder; None if it does not exist."""
     what = what or name
     try:
         with _parent(root, name) as (folder, last):
@@ -152,7 +152,7 @@ def file_mark(root: Path, name: str) -> str:
 
 
 def remove_file(root: Path, name: str) -> None:
-    """Delete a file or link below a folder, if it can be done."""
+    """Delete a file or link below a folder, if possible."""
     with suppress(OSError), _parent(root, name) as (folder, last):
         os.unlink(last, dir_fd=folder)
 
@@ -172,7 +172,7 @@ def replace_file(root: Path, name: str, data: bytes, mode: int = 0o644) -> None:
             with suppress(OSError):
                 os.unlink(draft, dir_fd=folder)
             raise
-        os.fsync(folder)
+        os.fsync(folder)  # the new name is part of the folder, and must survive a power cut, too
 
 
 @contextmanager

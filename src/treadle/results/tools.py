@@ -56,14 +56,14 @@ _TEXT_PREFIX: Final = "text:"
 _PAYLOAD_SCHEMA: Final[Schema] = {
     "type": "object",
     "properties": {
-        "ref": {"type": "string", "description": "sha256:…, or the name of an input. Without it, all are listed."},
-        "offset": {"type": "integer", "minimum": 0, "description": "The first character that is wanted."},
+        "ref": {"type": "string", "description": "sha256:…, or the name of an input. Without it, the tool lists all."},
+        "offset": {"type": "integer", "minimum": 0, "description": "The first character to return."},
         "limit": {"type": "integer", "minimum": 1, "description": f"How many characters, at most {PIECE}."},
     },
 }
 PAYLOAD_TOOL: Final = ToolSpec(
     PAYLOAD_GET,
-    "What this step was given, by address, as canonical JSON; long ones in pieces.",
+    "The inputs of this step, by address, as canonical JSON; long ones in pieces.",
     _PAYLOAD_SCHEMA,
     hints={"readOnlyHint": True},
 )
@@ -85,7 +85,7 @@ def has_payloads(bundle: Path) -> bool:
 
 
 def call_payload_tool(bundle: Path, arguments: Mapping[str, Any]) -> ToolReply:
-    """A piece of a payload, or the list of all."""
+    """Return a piece of a payload, or the list of all payloads."""
     ref, offset, limit = arguments.get("ref", ""), arguments.get("offset", 0), arguments.get("limit", PIECE)
     if not isinstance(ref, str) or not _is_count(offset, 0) or not _is_count(limit, 1):
         return ToolReply("`ref` is a text, `offset` a whole number from 0, `limit` one from 1", ok=False)
@@ -99,21 +99,21 @@ def call_payload_tool(bundle: Path, arguments: Mapping[str, Any]) -> ToolReply:
     if not found:
         near = suggest(ref, [name for place in places for name in (place.ref, place.input)])
         return ToolReply(
-            f"{ref[:80]!r} is not among what this step was given; {near or 'without `ref`, it is listed'}", ok=False
+            f"{ref[:80]!r} is not an input of this step; {near or 'call the tool without `ref` to list them'}", ok=False
         )
     refs = sorted({place.ref for place in found})
     if len(refs) > 1:
         return ToolReply(f"there are several of {ref[:80]!r}: {', '.join(refs)}", ok=False)
     text = _payload_text(bundle, found[0])
     if text is None:
-        return ToolReply(f"{found[0].file} of the bundle is not what was put there; it cannot be given", ok=False)
+        return ToolReply(f"{found[0].file} of the bundle was changed, so it cannot be returned", ok=False)
     end = offset + min(limit, PIECE)
     rest = {"next_offset": end} if end < len(text) else {}
     return _reply({"ref": found[0].ref, "total": len(text), "offset": offset, "text": text[offset:end], **rest})
 
 
 def _payload_text(bundle: Path, place: PayloadPlace) -> str | None:
-    """A payload as canonical JSON, or a text of the kernel's own; None if it is not there any more."""
+    """Return a payload as canonical JSON, or a text of the kernel's own; None if its file was changed or removed."""
     if place.ref.startswith(_TEXT_PREFIX):
         return place.ref.removeprefix(_TEXT_PREFIX)
     value = _json(bundle, place.file)
@@ -142,12 +142,12 @@ def _reply(data: dict[str, Any]) -> ToolReply:
 
 LIST, READ, SEARCH = "files_list", "files_read", "files_search"
 BUNDLE: Final = "$TREADLE_BUNDLE"
-"""How prompts call the bundle; paths that begin with it lie there."""
+"""The name of the bundle in prompts; paths that begin with it lie there."""
 MOST_FILES: Final = 1_000
 MOST_LINES: Final = 200
 _LARGEST: Final = 8 << 20
 _SEARCHED: Final = 64 << 20
-"""Bytes that one search looks at."""
+"""Bytes that one search reads."""
 _LONGEST: Final = 300
 _CONTEXT: Final = "context.json"
 _HIDDEN: Final = frozenset({".git"})
@@ -172,7 +172,7 @@ FILES_TOOLS: Final = (
         _takes(
             "path",
             path={"type": "string", "description": f"From the root of the tree, or `{BUNDLE}/…`."},
-            line={"type": "integer", "minimum": 1, "description": "The first line that is wanted."},
+            line={"type": "integer", "minimum": 1, "description": "The first line to return."},
         ),
         hints=_READING,
     ),
@@ -186,7 +186,7 @@ FILES_TOOLS: Final = (
 
 
 def may_read_files(bundle: Path) -> bool:
-    """Whether the bundle is that of a role that may not run commands, and so has no other way to look around."""
+    """Whether the bundle belongs to a role that may not run commands, and so cannot read files in another way."""
     context = _json(bundle, _CONTEXT)
     try:
         return "run_commands" not in context["permissions"]["may"]
@@ -223,7 +223,7 @@ def _read(lane: Path, bundle: Path, arguments: Mapping[str, Any]) -> ToolReply:
         return ToolReply("; ".join(data.problems), ok=False)
     if data is None:
         known = [shown for shown, _, _ in _files(lane, bundle, path)]
-        near = suggest(path, known) or f"{LIST} tells what there is"
+        near = suggest(path, known) or f"{LIST} lists the files"
         return ToolReply(f"there is no file {path[:200]!r}; {near}", ok=False)
     lines = data.decode(errors="replace").splitlines()
     text, last = _lines_piece(lines, first)
@@ -234,7 +234,7 @@ def _read(lane: Path, bundle: Path, arguments: Mapping[str, Any]) -> ToolReply:
 def _search(lane: Path, bundle: Path, arguments: Mapping[str, Any]) -> ToolReply:
     wanted, found = arguments.get("text"), _find_files(lane, bundle, arguments)
     if not isinstance(wanted, str) or not wanted:
-        return ToolReply("`text` is what to look for", ok=False)
+        return ToolReply("`text` must be the text to search for", ok=False)
     if isinstance(found, ToolReply):
         return found
     hits: list[str] = []
@@ -250,7 +250,7 @@ def _search(lane: Path, bundle: Path, arguments: Mapping[str, Any]) -> ToolReply
             if wanted.lower() in line.lower():
                 hits.append(f"{path}:{number}: {line.strip()[:_LONGEST]}")
     is_all = room >= 0 and len(hits) <= MOST_LINES
-    more = {} if is_all else {"more": "there may be more; name a narrower glob"}
+    more = {} if is_all else {"more": "there may be more; use a narrower glob"}
     return _reply({"lines": hits[:MOST_LINES], **more})
 
 
@@ -285,7 +285,7 @@ def _find_files(lane: Path, bundle: Path, arguments: Mapping[str, Any]) -> list[
 
 
 def _files(lane: Path, bundle: Path, like: str) -> Iterator[tuple[str, Path, str]]:
-    """The files of the folder in which a path lies: as they are shown, that folder, and the way from there."""
+    """Yield the files of the folder in which a path lies: the shown path, that folder, and the path below it."""
     root, _ = _resolve(lane, bundle, like)
     start = f"{BUNDLE}/" if root == bundle else ""
     for folder, folders, names in os.walk(root):
@@ -298,7 +298,7 @@ def _files(lane: Path, bundle: Path, like: str) -> Iterator[tuple[str, Path, str
 
 
 def _resolve(lane: Path, bundle: Path, path: str) -> tuple[Path, str]:
-    """The folder in which a path lies, and the way from there."""
+    """Return the folder in which a path lies, and the path below it."""
     for root, names in ((bundle, (BUNDLE, str(bundle))), (lane, (str(lane),))):
         for name in names:
             if path == name or path.startswith(f"{name}/"):
@@ -333,7 +333,7 @@ INSIDE: Final = ("treadle", "mcp")
 
 
 def mcp_config(env: Mapping[str, str], server: Sequence[str] = HERE) -> dict[str, Any]:
-    """The content of `mcp.json`: how an agent's program starts the server, with the activity's own variables."""
+    """Return the content of `mcp.json`: the command that starts the server, with the activity's own variables."""
     variables = {name: value for name, value in env.items() if name.startswith(_VARIABLE)}
     started = {"type": "stdio", "command": server[0], "args": list(server[1:]), "env": variables}
     return {"mcpServers": {SERVER: started}}
@@ -346,7 +346,7 @@ def mcp_config_at(address: str, token: str, server: str = SERVER) -> dict[str, A
 
 
 def answer_tools(task: Assignment) -> list[ToolSpec]:
-    """The tools of an activity."""
+    """Return the tools of an activity."""
     protocol, exits = task.step_exits.protocol, task.step_exits.exits
     several = tool_schemas(protocol, exits)
     about = {name: protocol.exits[name.removeprefix(TOOL)].help for name in several}
@@ -356,7 +356,9 @@ def answer_tools(task: Assignment) -> list[ToolSpec]:
         ),
         *(ToolSpec(name, f"End this step. {about[name]}".strip(), takes) for name, takes in several.items()),
         ToolSpec(STATUS, "Where you are: the step, its exits, and whether an answer has been handed in.", _NOTHING),
-        ToolSpec(HANDOFF, "Leave notes for whoever works on this next: done, open, beware.", _TEXT_SCHEMA),
+        ToolSpec(
+            HANDOFF, "Leave notes for the next agent: what is done, what is open, what to watch out for.", _TEXT_SCHEMA
+        ),
     ]
 
 

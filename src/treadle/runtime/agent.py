@@ -1,4 +1,4 @@
-"""An agent's activity, from dispatch to claim. After a crash, the next process continues it where it was."""
+"""An agent's activity, from dispatch to claim. After a crash, the next process continues it where it stopped."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -23,7 +23,7 @@ from treadle.runtime.world import Meter, RunWorld, event_id
 _FILES: Final = 400
 ROUNDS: Final = 1
 """The number of times that Treadle asks an agent without an answer to continue."""
-DEGRADED: Final = "this agent cannot branch off from a conversation: it begins anew, and its prompt has what was agreed"
+DEGRADED: Final = "this agent cannot branch off from a conversation: it begins a new one with a complete prompt"
 REMINDER: Final = "REMINDER: Emit a decision to complete this phase."
 
 
@@ -125,7 +125,7 @@ class AgentJobs:
     async def _redact_files(self, work: Work) -> None:
         """Redact the lent keys from an agent's files, before anything of them is stored."""
         for sentence in await asyncio.to_thread(redact_files, work, self._world.agents.secrets()):
-            note = f"{sentence}; it is taken out"
+            note = f"{sentence}; Treadle has removed it"
             self._desk.stray(work.act, "key", note)
             self._world.progress(work.act, Progress(note=note))
 

@@ -127,7 +127,7 @@ def failure_event(report: AgentReport, changed: tuple[str, ...], world: RunWorld
     is_blocked = bool(ended.refused) and ended.how != "lost"
 
     def explain(silence: str) -> str:
-        """Why there is no claim; the most important line first, because one-line views show only that."""
+        """Explain why there is no claim; the most important line first, because one-line views show only that."""
         ignored = ignored_answers(reading)
         why = [*reading.problems, *ignored] if reading.problems else [*ignored, silence]
         is_explained = broke and bool(ended.detail)
@@ -174,7 +174,7 @@ def unavailable_event(
 
 def ignored_answers(reading: SessionAnswer) -> list[str]:
     """Return a line for each answer that does not count: an agent must learn that it has not answered."""
-    return [f"an answer that was there does not count: {warning}" for warning in reading.warnings]
+    return [f"an answer was found but does not count: {warning}" for warning in reading.warnings]
 
 
 def _without_surrogates(text: str) -> str:

@@ -101,6 +101,8 @@ class Timers:
                 if due.wall <= now or due.elapsed <= elapsed:
                     del self._due[id_]
                     detail = await self._find(id_) if self._find else ""
+                    # The due time is part of the id: a timer that is set again fires again, and the store drops only
+                    # a repetition of the same event.
                     event = TimerFired(id=f"{id_}@{due.wall}", ts=max(now, due.wall), timer=id_, detail_ref=detail)
                     self._inbox.put(event)
             # Sleep until the next timer may be due, or an earlier one is set.
@@ -143,7 +145,7 @@ class Tasks:
     ) -> None:
         if kind is None:
             await self._wait(self._others)
-        await self._wait(self._ended())  # jobs that the kernel has cancelled end for good; the others stay open
+        await self._wait(self._ended())  # jobs that the kernel has cancelled must really end; the others stay open
         self._performer.stop_driving(orderly=kind is None)
         for task in self._everything():
             task.cancel()
@@ -162,6 +164,7 @@ class Tasks:
                 if task := self._jobs.pop(id_, None):
                     self._ending.setdefault(task.get_name(), set()).add(task)
                     task.cancel()
+                # The mark is stored with the next event; after a crash before that, the driver cancels again.
                 self._desk.performed(outbox_key(command))
             case Nudge(id=id_, count=count):
                 self._spawn(self._performer.nudge(id_, count))
@@ -198,7 +201,7 @@ class Tasks:
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
-        self._others.add(task)
+        self._others.add(task)  # asyncio itself keeps only weak references to tasks
         task.add_done_callback(self._others.discard)
 
     def _everything(self) -> list["asyncio.Task[None]"]:

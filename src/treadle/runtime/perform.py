@@ -51,7 +51,7 @@ class Perform(Performer):
             why, detail, code = "store", str(error), error.code
         except TreadleError as error:
             detail, code = str(error), error.code
-        except Exception as error:  # a fault of ours must not take the run with it
+        except Exception as error:  # a bug of Treadle must not end the run
             detail = f"this is a bug in Treadle: {type(error).__name__}: {error}"
             code = "treadle.bug"
         ref = self._world.payloads.put({"report": detail, "error": code})
@@ -125,7 +125,7 @@ class Perform(Performer):
     async def notify(self, message: Notify) -> None:
         """Notify people, and mark the message as performed."""
         text = f"{message.inst}: {message.detail}" if message.detail else message.inst
-        if message.what == "outage" and is_out(self._desk.state):  # with the time at which it goes on
+        if message.what == "outage" and is_out(self._desk.state):  # with the time at which the run continues
             text = f"an agent is {outage_line(self._desk.state)}"
         await self._quietly(lambda: self._world.notifier.notify(self._desk.run, message.what, text))
         self._desk.performed(outbox_key(message))

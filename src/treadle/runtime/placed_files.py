@@ -1,6 +1,6 @@
 """Records the files that Treadle wrote into the user's checkout, to recognise later changes by other hands.
 
-For files in a foreign format, which cannot contain a seal.
+It serves files in a foreign format, which cannot contain a seal.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ class PlacedFiles:
         self._marks: dict[str, list[str]] | None = None
 
     def is_ours(self, path: str, data: bytes) -> bool:
-        """Whether a file is as Treadle last wrote it, or was about to."""
+        """Whether a file is the last version that Treadle wrote, or was about to write."""
         return _digest(data) in self._known().get(path, ())
 
     def paths(self) -> list[str]:

@@ -45,6 +45,7 @@ def _redact(path: Path, redaction: Redaction, since: int) -> list[str]:
     """Redact a file and return the names of the secrets in it; files unchanged since `since` are not read."""
     with suppress(OSError):
         state = path.lstat()
+        # The change time, because a program can set the modification time of its files.
         if not stat.S_ISREG(state.st_mode) or state.st_ctime_ns < since or state.st_size > _LARGEST:
             return []
         with os.fdopen(os.open(path, _OPENING), "rb") as file:

@@ -164,4 +164,4 @@ def _stamp(path: Path) -> tuple[int, ...]:
 
 
 def _describe_change(path: str, how: str) -> str:
-    return f"{path} is not as Treadle wrote it{f' ({how})' if how else ''}: Treadle ignores the changes"
+    return f"{path} differs from what Treadle wrote{f' ({how})' if how else ''}: Treadle ignores the changes"

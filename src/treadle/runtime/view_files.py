@@ -25,13 +25,13 @@ from treadle.views.bank import bank, run_of
 from treadle.views.chronicle import Chronicle
 from treadle.views.story_files import artifact_files, has_views
 
-_MEND: Final = "restore a backup of .treadle/local; the other runs are not touched by it"
+_MEND: Final = "restore a backup of .treadle/local; it does not affect other runs"
 FOLDER: Final = "files"
 """The folder of these files, in a run's folder and in the bundle of each of its agents."""
 
 
 class GrowingLog(Chronicle):
-    """The evidence log of a run that may go on: each call reads the events since the last one."""
+    """The evidence log of a run that may continue: each call reads the events since the last one."""
 
     def __init__(self, store: Store, run: str) -> None:
         super().__init__(cache(store.protocol))
@@ -39,7 +39,7 @@ class GrowingLog(Chronicle):
         self._last = GENESIS
 
     def moves(self) -> Iterator[Move]:
-        """Yield the events since the last call; raise an error if the log is not the one that was recorded.
+        """Yield the events since the last call; raise an error if the log differs from the recorded one.
 
         Nothing else may read this log between two of them: it would take the rest of the batch twice.
         """
@@ -116,7 +116,7 @@ def _write(path: Path, text: str) -> None:
 #
 # Nothing ever reads these files back. A user's change in the checkout stays as it is, and is reported.
 
-_LEFT: Final = "is not as Treadle wrote it: Treadle neither reads nor overwrites it"
+_LEFT: Final = "differs from what Treadle wrote: Treadle neither reads nor overwrites it"
 BLOCKED: Final = "cannot be written: a link or something else stands in its way"
 
 

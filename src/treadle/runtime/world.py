@@ -208,7 +208,7 @@ class SystemClock(Clock):
         return time.time_ns() // 1_000_000
 
     def elapsed(self) -> float:
-        """Seconds since the machine was started, those it slept through included."""
+        """Seconds since the machine was started, including the time that it was suspended."""
         return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
     async def sleep(self, seconds: float) -> None:

@@ -19,7 +19,7 @@ def connect(path: Path, *, create: bool = False, reading: bool = False) -> sqlit
     file.
     """
     if path.exists() and not path.is_file():
-        raise PortError(f"{path} is no file, but the store has to be there; move it away", code="store.foreign")
+        raise PortError(f"{path} is not a file, but the store has to be there; move it away", code="store.foreign")
     mode = "rwc" if create else "rw"
     if reading:
         # In a read-only folder SQLite cannot create its own files; without a journal it needs none.
@@ -43,7 +43,8 @@ def connect(path: Path, *, create: bool = False, reading: bool = False) -> sqlit
 
 @contextmanager
 def transaction(db: sqlite3.Connection) -> Iterator[None]:
-    """All or nothing."""
+    """Run statements as one transaction."""
+    # The write lock at once: a reader that becomes a writer later fails at once if another process has written since.
     db.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -194,7 +195,7 @@ VERSION: Final = len(MIGRATIONS)
 
 
 def store_version(db: sqlite3.Connection) -> int:
-    """How many of the changes a store has seen; a `PortError` if it is not a store, or one of a later Treadle."""
+    """Return how many migrations a store has seen; raise a `PortError` if it is no store, or one of a later Treadle."""
     seen = int(db.execute("PRAGMA user_version").fetchone()[0])
     ours = db.execute("PRAGMA application_id").fetchone()[0] == APPLICATION
     if not ours and (seen or db.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]):

@@ -28,7 +28,7 @@ _STRIDE: Final = 500
 
 
 class History(msgspec.Struct, frozen=True):
-    """Where a run stands: everything needed to go on."""
+    """The position of a run: everything that is needed to continue it."""
 
     protocol: Protocol
     state: State

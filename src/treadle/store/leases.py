@@ -26,7 +26,7 @@ class Owner(NamedTuple):
 
 
 def this_process() -> Owner:
-    """This process."""
+    """Return the identity of this process."""
     return Owner(socket.gethostname(), _boot_id(), os.getpid(), _start_time(os.getpid()))
 
 
@@ -62,7 +62,7 @@ def _boot_id() -> str:
 
 
 def _start_time(pid: int) -> str:
-    """When a process began, in the system's own words; empty if it is gone (a zombie is)."""
+    """Return when a process began, in the system's own format; empty if it is gone, as a zombie is."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:
@@ -89,6 +89,8 @@ def claim_lease(db: sqlite3.Connection, run: str, now: int, until: int) -> Lease
         raise PortError(f"there is no run {run}", code="run.unknown")
     text, epoch, lease_until = row
     owner = parse_owner(text)
+    # On this machine the process decides, however old its lease: a driver may have been suspended. A process of another
+    # machine cannot be seen from here, so only the time of its lease counts.
     alive = is_alive(owner) if owner else False
     if owner and (alive or (alive is None and lease_until > now)):
         where = f"process {owner.pid}" + ("" if alive else f" on {owner.host}")
@@ -97,6 +99,7 @@ def claim_lease(db: sqlite3.Connection, run: str, now: int, until: int) -> Lease
             "`treadle answer`, `go`, `pause` and `abort` work meanwhile",
             code="run.driven",
         )
+    # The new epoch is the fence: a batch of an earlier driver does not match it any more (`write_batch`).
     db.execute(
         "UPDATE runs SET owner = ?, epoch = ?, lease_until = ? WHERE run = ?",
         (str(this_process()), epoch + 1, until, run),

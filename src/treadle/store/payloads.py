@@ -37,7 +37,7 @@ class SqlitePayloads(Payloads):
         return ref
 
     def get(self, ref: str) -> Json:
-        """The value behind a reference."""
+        """Return the value behind a reference."""
         if ref.startswith(_TEXT):
             return ref.removeprefix(_TEXT)
         with self._lock:

@@ -94,6 +94,7 @@ class Writer:
     def _run_together(self, db: sqlite3.Connection, orders: list[_Order]) -> list[Any]:
         """Run jobs in one transaction; return the result of each, or the exception it ended with."""
         try:
+            # Before BEGIN: SQLite does not change it inside a transaction.
             db.execute(_FULL if any(order.durable for order in orders) else _NORMAL)
             db.execute("BEGIN IMMEDIATE")
             results: list[Any] = []

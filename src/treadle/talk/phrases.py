@@ -45,18 +45,18 @@ PHRASES: Final[Mapping[Action, tuple[str, ...]]] = {
 
 SAYABLE: Final = (
     "continue [PROJECT] [STORY]   start or resume what waits for you",
-    "status [PROJECT]             show where the runs stand",
+    "status [PROJECT]             show the state of the runs",
     "approve | ok                 approve a review; `approve: NOTE` adds a note",
     "30 seconds, others OK        answer the open question of a review, and approve the rest",
     "1: 30 seconds; 2: no; others OK   the same, by number, if several are open",
     "reject: WHY                  reject a review; `reject scope warning: WHY` names the reason",
     "retry | skip [STORY][: NOTE] answer for a step that is stuck",
     "note [STORY]: TEXT           leave a note for the next agent",
-    "abort [STORY]                give up a story, or everything: `abort everything`",
+    "abort [STORY]                abort a story; `abort everything` aborts the run",
     "stop for today               start nothing new, and show how far the project is",
-    "level 0 | 1 | 2              you are the agents | every agent waits for `continue` | automatic",
+    "level 0 | 1 | 2              you do the agents' work | each agent waits for `continue` | automatic",
 )
-"""Example sentences, shown as help and after a sentence that was not understood."""
+"""Example sentences, shown as help and after an unclear sentence."""
 
 LONGEST: Final = 4000
 """Characters of a sentence that is read at all."""
@@ -100,7 +100,7 @@ def parse_sentence(message: str, projects: Sequence[str] = (), targets: Sequence
     """Parse a sentence. `targets` are the stories, runs and steps of the project that is meant if none is named."""
     text = _POLITE.sub("", message).strip()
     if not text:
-        raise UnclearSentence("this says nothing that a run could act on; you can say:", SAYABLE, code="say.unclear")
+        raise UnclearSentence("this sentence contains no command; you can say:", SAYABLE, code="say.unclear")
     if len(text) > LONGEST:
         raise UnclearSentence(f"the sentence has {len(text):,} characters; use {LONGEST:,} at most", code="say.unclear")
     project, text = _split_project(text, projects)

@@ -58,7 +58,7 @@ DispatchResult = Dispatched | Blocked | NeedsHuman | DispatchDone
 
 
 def standing_text(facts: RunFacts, *, whole: bool = False) -> str:
-    """Format how a run stands, then the sentences that answer it: a chat has no command line."""
+    """Format the status of a run, then the sentences that answer it: a chat has no command line."""
     now, ways = facts.now, ways_to_answer(facts)
     sentences = ("You can say:", *(f"  {way}" for way in ways)) if ways else ()
     return "\n".join([*(status_lines(now) if whole else rest_lines(now)), *sentences])
@@ -178,7 +178,7 @@ class Speaker:
             return self._projects.project(known[0])
         if not known:
             raise UnclearSentence(
-                "this folder is in no project, and none is registered; run `treadle projects add` in its folder",
+                "this folder is in no project, and no project is registered; run `treadle projects add` in its folder",
                 code="project.missing",
             )
         if meant := [name for name in known if target and target.lower() in name.lower()]:
@@ -231,7 +231,7 @@ def _orders_for_run(project: Project, store: Store, run: Run, sentence: Sentence
     if not run.outcome:
         return orders_for(sentence, read_facts(project, store, run.id))
     if sentence.action not in ("status", "continue", "stop"):
-        raise UnclearSentence(f"{run.id} has ended with {run.outcome}: nothing waits for that", code="run.ended")
+        raise UnclearSentence(f"{run.id} has ended with {run.outcome}, so nothing waits for that", code="run.ended")
     return (SpokenCommand(command="status"),)
 
 

@@ -58,13 +58,13 @@ def mode(protocol: Protocol, log: Chronicle) -> str:
 
 
 def mode_of(protocol: Protocol, state: State, deed: ActivityRecord) -> str:
-    """The mode that an activity belongs to."""
+    """Return the mode that an activity belongs to."""
     inst = state.insts.get(deed.command.inst)
     return mode_at(protocol, state, inst, deed.command.step) if inst else ""
 
 
 def mode_at(protocol: Protocol, state: State, inst: Instance, step: str) -> str:
-    """The mode of a step: the first on the way from the root down to it that has one."""
+    """Return the mode of a step: the first on the way from the root down to it that has one."""
     found = ""
     around: Instance | None = inst
     while around is not None:  # from the inside out, so that the outermost mode wins
@@ -81,7 +81,7 @@ def is_cycle(protocol: Protocol, inst: Instance) -> bool:
 
 
 def live_cycles(protocol: Protocol, state: State) -> list[Instance]:
-    """The cycles that go on, in order of birth."""
+    """Return the unfinished cycles, in the order of their creation."""
     found = [it for it in state.insts.values() if it.live and it.frames and is_cycle(protocol, it)]
     return sorted(found, key=lambda it: it.n)
 
@@ -121,7 +121,7 @@ def is_at_work(state: State, role: str) -> bool:
 
 
 def planning(protocol: Protocol, log: Chronicle) -> list[ActivityRecord]:
-    """The activities of agents in dialogues about plans, the earliest first."""
+    """Return the activities of agents in dialogues about plans, the earliest first."""
     found: list[ActivityRecord] = []
     for deed in log.deeds.values():
         job = deed.command
@@ -132,7 +132,7 @@ def planning(protocol: Protocol, log: Chronicle) -> list[ActivityRecord]:
 
 
 def session(protocol: Protocol, state: State, inst: str) -> str:
-    """The name of an instance's dialogue."""
+    """Return the name of an instance's dialogue."""
     return dialogue(protocol, state.run, state.insts[inst])
 
 
@@ -273,12 +273,12 @@ def _audits(step: Step) -> bool:
 
 
 def message_and_reason(fields: Mapping[str, Json]) -> str:
-    """The words of an exit: its message, then its reason."""
+    """Return the words of an exit: its message, then its reason."""
     return " ".join(filter(None, (text(fields.get("message")), text(fields.get("reason")))))
 
 
 def critique(one: Mapping[str, Json]) -> str:
-    """A critique on one line."""
+    """Format a critique on one line."""
     where, issue, fix = (text(one.get(key)) for key in ("where", "issue", "requiredFix"))
     return ": ".join(filter(None, (where, issue))) + (f" ({fix})" if fix else "")
 
@@ -300,7 +300,7 @@ View = Callable[[Protocol, Chronicle, Get], str]
 
 
 def document(view: str, title: str, bodies: Sequence[str]) -> str:
-    """A document with all its sections."""
+    """Format a document with all its sections."""
     parts = [f"# {title}"]
     for number, (name, body) in enumerate(zip(SECTIONS[view], bodies, strict=True), 1):
         parts.append(f"## R{number} {name}\n\n{body.strip() or NONE}")
@@ -308,7 +308,7 @@ def document(view: str, title: str, bodies: Sequence[str]) -> str:
 
 
 def fields(values: Mapping[str, Json]) -> str:
-    """Names and values, a line each, as the published protocols write them."""
+    """Format names and values, a line each, as the published protocols do."""
     lines = []
     for name, it in values.items():
         whole = "; ".join(map(str, it)) if isinstance(it, list) else it
@@ -317,30 +317,30 @@ def fields(values: Mapping[str, Json]) -> str:
 
 
 def line(it: Json) -> str:
-    """Anybody's words on one line."""
+    """Format any text on one line."""
     return inline(it, _LINE)
 
 
 def quote(text: str) -> str:
-    """Anybody's words, each of their lines behind a mark."""
+    """Quote any text: a mark before each line."""
     if not text.strip():
         return ""
     return "\n".join(f"> {one}".rstrip() for one in visible(cut(text.strip(), _LONGEST)).split("\n"))
 
 
 def table(columns: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
-    """A table; nothing if it has no lines."""
+    """Format a table; empty if it has no lines."""
     listed = [tuple(line(cell) for cell in each) for each in lines]
     return markdown_table(columns, listed) if listed else ""
 
 
 def listing(lines: Iterable[str]) -> str:
-    """A list."""
+    """Format a list."""
     return "\n".join(f"- {one}" for one in lines)
 
 
 def when(ms: int) -> str:
-    """A moment as people read it."""
+    """Format a moment for people."""
     return plain(moment(ms))
 
 
@@ -348,7 +348,7 @@ def when(ms: int) -> str:
 
 
 def brief(protocol: Protocol, log: Chronicle, get: Get) -> str:  # noqa: ARG001  as every view
-    """The brief as a document."""
+    """Format the brief as a document."""
     root = log.state.insts.get(ROOT)
     given = read_payload(get, root.input.ref) if root else {}
     title = f"σ₁ Brief {line(text(given.get('id')))}: {line(text(given.get('title')))}".rstrip(": ")
@@ -396,7 +396,7 @@ def context(protocol: Protocol, log: Chronicle, get: Get) -> str:
 
 
 def state_of(protocol: Protocol, log: Chronicle, get: Get, decided: list[DesignDecision]) -> dict[str, Json]:
-    """STATE, field by field."""
+    """Format STATE, field by field."""
     state, plans, cycles = log.state, planning(protocol, log), live_cycles(protocol, log.state)
     at = plans[-1].command.inst if plans else ""
     stages = [found for it in cycles if (found := stage(protocol, state, it))]
@@ -628,12 +628,12 @@ def bank(log: Chronicle, get: Get) -> dict[str, str]:
 
 
 def sealed(run: str, text: str) -> str:
-    """A document with its seal."""
+    """Add its seal to a document."""
     return f"<!-- made by treadle from the log of {run}; changes are not read: sha256 {_digest(run, text)} -->\n{text}"
 
 
 def run_of(text: str) -> str:
-    """The run that a document was made from; empty if it was made otherwise, or changed since."""
+    """Return the run that a document was made from; empty if it was made otherwise, or changed since."""
     found = _SEAL.match(text)
     return found[1] if found and _digest(found[1], text[found.end() :]) == found[2] else ""
 

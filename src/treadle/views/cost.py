@@ -38,7 +38,7 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def estimates(chronicle: Chronicle) -> tuple[Estimate, ...]:
-    """The steps with an estimate that agents have worked on, in the order of the first, and their total at the end."""
+    """Return the estimated steps that agents have worked on, in the order of the first, and their total at the end."""
     protocol = chronicle.protocol
     if protocol is None:
         return ()

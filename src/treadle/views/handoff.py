@@ -33,8 +33,8 @@ from treadle.views.work_order import FAILING, reason_of
 
 NOTHING: Final = """# HANDOFF
 
-No session has worked on a story yet. Whoever works next overwrites this file: what was done this time, what is not
-resolved yet, and what the next session should note.
+No session has worked on a story yet. The next session overwrites this file with what it did, what is still open, and
+notes for the session after it.
 """
 """The file's text before the first hand-over."""
 _WORDS: Final = ("handoff", "summary", "question", "description")
@@ -47,7 +47,7 @@ _MEANINGS: Final = {"needs_human": "needs_human", "blocker": FAILING, "conflict"
 
 
 def handoff(book: RunStories, story: RunStory) -> str:
-    """The hand-over of the session that ended last; empty if none has."""
+    """Return the hand-over of the session that ended last; empty if none has."""
     deeds, get = book.deeds(story), book.get
     session = handed_over(deeds)
     if session is None or story.inst is None:
@@ -137,7 +137,7 @@ _LINE = 300
 
 
 def history(book: RunStories) -> str:
-    """A section for each story that has been worked on; empty if none has."""
+    """Return a section for each story that has been worked on; empty if none has."""
     sections: list[str] = []
     for story in book.listed:
         sessions = [it for it in book.deeds(story) if it.ended and isinstance(it.command, RunAgent)]

@@ -58,7 +58,7 @@ class Inquiry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def describe_question(chronicle: Chronicle, id_: str, text: str, now: int) -> Asked:
-    """A question of a run, open or not; `text` is its wording."""
+    """Return a question of a run, open or not; `text` is its wording."""
     found = chronicle.asked[id_]
     command = found.command
     question = question_without_text(chronicle.protocol, command)
@@ -128,7 +128,7 @@ def answer_commands(run: str, ask: str, choices: Sequence[Choice], *, alone: boo
 
 
 def place_of(ask: str) -> str:
-    """A question by instance and step alone: no instance asks twice at once at the same step."""
+    """Return a question by instance and step alone: no instance asks twice at once at the same step."""
     return ask.partition("#")[0]
 
 

@@ -113,5 +113,5 @@ def advice_lines(run: str, advice: tuple[Advice, ...]) -> Iterator[str]:
 
 
 def first_advice(report: str) -> str:
-    """The first thing that a report has found, short."""
+    """Return the first finding of a report, shortened."""
     return cut(first_words(report).removeprefix("- "), _LONGEST)

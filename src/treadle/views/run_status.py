@@ -180,7 +180,7 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def list_run(run: Run, protocol: str, driver: str, status: Condition) -> RunEntry:
-    """A run as its record has it, and how it stands."""
+    """Return a run with the data of its record and its status."""
     return RunEntry(
         run=run.id,
         name=run.name,
@@ -283,7 +283,7 @@ def _places(branch: Branch, chronicle: Chronicle, agents: Mapping[str, str]) -> 
 
 
 def run_row(run: RunLine) -> tuple[str, ...]:
-    """A run as the cells of `COLUMNS`."""
+    """Format a run as the cells of `COLUMNS`."""
     first = run.places[0] if run.places else None
     more = f" (+{len(run.places) - 1})" if len(run.places) > 1 else ""
     at = f"{first.step} of {first.instance}{more}" if first else ""
@@ -387,7 +387,7 @@ def heading(now: RunStatus) -> str:
 
 def summary_line(now: RunStatus) -> str:
     """Format an unfinished run in one line, with the command that shows its questions."""
-    asks = f"; `treadle status {shlex.quote(now.run)}` shows what it asks of you" if now.status == "asks" else ""
+    asks = f"; `treadle status {shlex.quote(now.run)}` shows what you can do" if now.status == "asks" else ""
     return f"{heading(now)}{asks}; {_driver_line(now)}"
 
 
@@ -452,7 +452,7 @@ def rest_lines(now: RunStatus) -> Iterator[str]:
     elif now.questions or now.starts or now.yours or now.paused:
         return
     elif now.outage and now.outage.until:
-        why = f"{OUTAGE_WORDS[now.outage.why]}; goes on at {plain(now.outage.until)}"
+        why = f"{OUTAGE_WORDS[now.outage.why]}; continues at {plain(now.outage.until)}"
         yield f"an agent is held up, {why}; `treadle resume {run}` tries at once"
     elif now.due:
         yield f"the run waits for a deadline; `treadle resume {run}` waits for it"

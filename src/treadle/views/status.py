@@ -47,7 +47,7 @@ class Baseline(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def baseline_counts(baseline: Baseline) -> str:
-    """`412 passed, 3 failed, 12.3 s`"""
+    """Format a baseline on one line: `412 passed, 3 failed, 12.3 s`."""
     parts = [f"{baseline.passed} passed", f"{baseline.failed} failed"]
     parts += [f"{baseline.skipped} skipped"] if baseline.skipped else []
     if not (baseline.passed or baseline.failed or baseline.skipped):
@@ -196,7 +196,7 @@ class StatusInputs(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def protocol_pin(protocol: Protocol | None, state: State) -> ProtocolPin | None:
-    """The protocol of a run as documents name it."""
+    """Return the protocol of a run as documents name it."""
     return ProtocolPin(name=protocol.name, version=protocol.version, digest=state.protocol) if protocol else None
 
 

@@ -45,7 +45,7 @@ class RunStory(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def story_graph(protocol: Protocol) -> str:
-    """The graph that a step rules table was compiled into; empty if there is none."""
+    """Return the graph that a step rules table was compiled into; empty if there is none."""
     return next((name for name, graph in protocol.graphs.items() if any(it.row for it in graph.steps.values())), "")
 
 
@@ -103,14 +103,14 @@ def last_session(deeds: Iterable[ActivityRecord]) -> ActivityRecord | None:
 
 
 def row_of(graph: Graph, step: str) -> str:
-    """The row of the table that a step is a part of; a question that was cloned is part of the step that led to it."""
+    """Return the row of the table that a step belongs to; a cloned question belongs to the step that led to it."""
     base, _, origin = step.partition("@")
     found = graph.steps[step].row if step in graph.steps else ""
     return found or (row_of(graph, origin) if origin else "") or base
 
 
 def row_of_session(state: State, story: Instance, graph: Graph, session: ActivityRecord) -> str:
-    """The row that a session worked for; of an executor of a team, that of the step which handed out the tasks."""
+    """Return the row that a session worked for; for an executor of a team, that of the step that gave the tasks."""
     if session.command.inst == story.id:
         return row_of(graph, session.command.step)
     task = state.insts[session.command.inst]
@@ -211,7 +211,7 @@ def changed_in(book: RunStories, story: RunStory, session: ActivityRecord) -> tu
 
 
 def team_body(book: RunStories, story: RunStory) -> str:
-    """The three sections."""
+    """Format the three sections."""
     deeds = book.deeds(story)
     last = {deed.command.inst: deed for deed in deeds if isinstance(deed.command, RunAgent)}
     progress = [_progress(book, task, last.get(task.id)) for task in _tasks(book, story)]
@@ -224,7 +224,7 @@ def team_body(book: RunStories, story: RunStory) -> str:
 
 
 def _tasks(book: RunStories, story: RunStory) -> list[Instance]:
-    """The executors of the latest wave."""
+    """Return the executors of the latest wave."""
     groups, insts = story.inst.groups.values() if story.inst else (), book.state.insts
     found = [insts[id_] for group in groups for id_ in group.members.values() if id_ in insts]
     return sorted(found, key=lambda it: it.n)

@@ -78,7 +78,7 @@ class LoggedEvent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def describe_move(move: Move, get: Get) -> LoggedEvent:
-    """An event with its reason, its codes, and its consequences."""
+    """Describe an event with its reason, its codes, and its consequences."""
     event, why, code, kinds = move.event, "", "", tuple[str, ...]()
     match event:
         case Exited(channel="effect", envelope=envelope) if envelope.payload_ref:
@@ -109,7 +109,7 @@ def describe_move(move: Move, get: Get) -> LoggedEvent:
 
 
 def event_line(one: LoggedEvent) -> str:
-    """An event on one line."""
+    """Format an event on one line."""
     code = f" [{one.code}]" if one.code else ""
     return f"{one.seq:5}  {one.time[:10]} {one.time[11:19]}  {one.text}{code}"
 
@@ -134,7 +134,7 @@ def _event_words(move: Move) -> str:
         case TimerFired(timer=timer) if timer == OUTAGE:
             return "the wait for an agent's service is over"
         case TimerFired():
-            return f"the time of {event.timer} is up"
+            return f"{event.timer} has timed out"
         case Idle():
             return f"{event.act} has been silent for {event.idle_s} s"
         case Replied():
@@ -143,9 +143,9 @@ def _event_words(move: Move) -> str:
             where = f"{event.inst}:{event.step}" if event.step else event.inst
             if event.name == "level":
                 return f"{person} sets the run to level {event.item}"
-            return f"{person} says {event.name} to {where}{f' for {event.item}' if event.item else ''}"
+            return f"{person} sends {event.name} to {where}{f' for {event.item}' if event.item else ''}"
         case Vouched():
-            return f"{person} accepts the result as it is, though criteria are not verified"
+            return f"{person} accepts the result, although some criteria are not verified"
         case Reopened():
             return f"{person} reopens the run, because its branch has moved"
     return f"the run moves to protocol {event.protocol[:19]}"
@@ -163,7 +163,7 @@ def _check_results(event: Checked, before: State) -> str:
     ]
     verdict = f"{', '.join(refused)} failed" if refused else f"{', '.join(silent)} did not run" if silent else ""
     noted = ", ".join(result.check for result in advice)
-    return (verdict or "all is well") + (f"; noted: {noted}" if noted else "")
+    return (verdict or "passed") + (f"; noted: {noted}" if noted else "")
 
 
 def _command_words(command: Command, protocol: Protocol) -> str:
@@ -180,13 +180,13 @@ def _command_words(command: Command, protocol: Protocol) -> str:
         case RunChecks(exit=""):
             return f"{command.id} checks {' '.join(check.name for check in command.checks)}"
         case RunChecks():
-            return f"checking {' '.join(check.name for check in command.checks) or 'what can be computed'}"
+            return f"checking {' '.join(check.name for check in command.checks) or 'the fields that Treadle computes'}"
         case AskHuman():
             step = find_step(protocol, command.graph, command.step)
             title = f" “{step.title}”" if step and step.title else ""
             return f"{command.id} asks{title}: {', '.join(command.choices)}"
         case Nudge():
-            return f"{command.id} is reminded"
+            return f"{command.id} gets a reminder"
         case Cancel(why="answered"):
             return ""
         case Cancel():

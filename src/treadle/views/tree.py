@@ -22,7 +22,7 @@ OUTAGE_WORDS: Final[dict[Outages, str]] = {
     "quota": "its quota is used up",
     "overload": "its service is overloaded",
     "network": "its service cannot be reached",
-    "billing": "its service demands payment",
+    "billing": "its service wants payment",
     "login": "its login is refused",
     "budget": "a budget is spent",
 }
@@ -53,7 +53,7 @@ def outage_line(state: State) -> str:
     """Describe the outage in one line, for the activities that wait for its end."""
     why = OUTAGE_WORDS[state.outage.why] if state.outage else "its service is out"
     if until := plain(moment(state.timers.get(OUTAGE, 0))):
-        return f"held up, {why}; goes on at {until}"
+        return f"held up, {why}; continues at {until}"
     return f"held up, {why}; {'a person is asked' if is_stopped(state) else 'it is over, but a person has paused it'}"
 
 
@@ -196,7 +196,7 @@ def _activity_status(
 
 
 def _open_children(inst: Instance, step: Step) -> str:
-    """The children that a step waits for; empty if it waits for none."""
+    """Return the children that a step waits for; empty if it waits for none."""
     for group in [wait.group for wait in step.wait if wait.group]:
         if inst.groups.get(group) and inst.groups[group].open:
             return f"held, {inst.groups[group].open} of {group} open"
@@ -246,7 +246,7 @@ class Branch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def forest(chronicle: Chronicle, protocol: Protocol, now: int, tree: Iterable[InstanceLine]) -> tuple[Branch, ...]:
-    """The lines of a tree with their times: instances, each with those it has started, in the order of creation."""
+    """Return the lines of a tree with their times: each instance with those that it has started, by creation."""
     lines: dict[str, list[InstanceLine]] = {}
     for line in tree:
         lines.setdefault(line.instance, []).append(line)

@@ -10,24 +10,24 @@ from treadle.protocol.model import Protocol, exit_name
 
 
 def moment(ms: int) -> str:
-    """Milliseconds since the epoch in ISO 8601, UTC; empty for none."""
+    """Format milliseconds since the epoch in ISO 8601, UTC; empty for 0."""
     return (
         datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z") if ms else ""
     )
 
 
 def plain(time: str) -> str:
-    """A moment as people read it, to the second."""
+    """Format a moment for people, to the second."""
     return f"{time[:10]} {time[11:19]} UTC" if time else ""
 
 
 def seconds(begin: int, end: int) -> float:
-    """Seconds between two moments; none if the clock was set back."""
+    """Return the seconds between two moments; 0 if the clock was set back."""
     return max(0, end - begin) / 1000 if begin else 0.0
 
 
 def duration(length: float) -> str:
-    """`2 h 05 min`, `3 min 20 s`, `12 s`: two units at most."""
+    """Format a duration with two units at most: `2 h 05 min`, `3 min 20 s`, `12 s`."""
     whole = max(0, int(length))
     days, hours, minutes, secs = whole // 86400, whole // 3600 % 24, whole // 60 % 60, whole % 60
     if days:
@@ -83,7 +83,7 @@ def reason(cause: str, report: Json) -> str:
 
 
 def failure_code(cause: str, details: Json) -> str:
-    """The code of the error that ended an activity; older logs have only the kind of its end. Empty for other ends."""
+    """Return the code of the error that ended an activity, or for older logs the kind of the end; else empty."""
     code = details.get("error") if isinstance(details, dict) else None
     if isinstance(code, str):
         return code
@@ -92,7 +92,7 @@ def failure_code(cause: str, details: Json) -> str:
 
 
 def effect_words(fields: Json) -> str:
-    """Why an effect ended as it did: its details, or else the tests or files that it names; empty if all is well."""
+    """Return why an effect ended as it did: its details, or else the tests or files that it names."""
     said = fields if isinstance(fields, dict) else {}
     details = said.get("details")
     if isinstance(details, str) and details.strip():

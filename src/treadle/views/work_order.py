@@ -140,7 +140,7 @@ def reason_of(deed: ActivityRecord | None) -> str | None:
 
 
 def _minutes(step: Step) -> int:
-    """The time that a step has; of a question, after which it reminds."""
+    """Return the timeout of a step; of a question, the time until its reminder."""
     return -(-(step.remind if step.kind == "ask" else step.timeout) // 60)
 
 
@@ -163,7 +163,7 @@ def _status(now: RunStatus, inst: Instance, graph: Graph, here: str, session: Ac
 
 
 def _time(ms: int) -> str | None:
-    """ISO 8601, to the second."""
+    """Format a moment in ISO 8601, to the second."""
     return f"{moment(ms)[:19]}Z" if ms else None
 
 
@@ -249,7 +249,7 @@ def _order_faults(data: bytes, protocol: Protocol) -> Iterator[str]:
     try:
         order = msgspec.json.decode(data, type=dict[str, Any])
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        yield f"it is no JSON object: {inline(str(error), 2 * _LONGEST_VALUE)}"
+        yield f"it is not a JSON object: {inline(str(error), 2 * _LONGEST_VALUE)}"
         return
     known = WorkOrder.__struct_fields__
     yield from (f"{name} is missing" for name in known if name not in order)
@@ -265,11 +265,11 @@ def _order_faults(data: bytes, protocol: Protocol) -> Iterator[str]:
     for name, value in order.items():
         are_texts = isinstance(value, list) and all(isinstance(one, str) for one in value)
         if name in _WORDS and not isinstance(value, str | None):
-            yield f"{name} is {_show_value(value)}, and not a text"
+            yield f"{name} is {_show_value(value)}, not a text"
         if name in _LISTS and value is not None and not are_texts:
-            yield f"{name} is {_show_value(value)}, and not a list of texts"
+            yield f"{name} is {_show_value(value)}, not a list of texts"
         if name in _NUMBERS and (not isinstance(value, int) or isinstance(value, bool)):
-            yield f"{name} is {_show_value(value)}, and not a whole number"
+            yield f"{name} is {_show_value(value)}, not a whole number"
 
 
 def _value_faults(order: Mapping[str, Any], name: str, valid: Any) -> Iterator[str]:
@@ -278,7 +278,7 @@ def _value_faults(order: Mapping[str, Any], name: str, valid: Any) -> Iterator[s
         return
     names = [one for one in valid if isinstance(one, str)]
     near = suggest_status(value, names) if isinstance(value, str) else ""
-    yield f"{name} is {_show_value(value)}, and not one of {', '.join(names)}{f'; {near}' if near else ''}"
+    yield f"{name} is {_show_value(value)}, not one of {', '.join(names)}{f'; {near}' if near else ''}"
 
 
 def _handoff_faults(data: bytes) -> Iterator[str]:
@@ -310,7 +310,7 @@ def difference(path: str, there: bytes, ours: str) -> str:
     try:
         theirs = msgspec.json.decode(there, type=dict[str, Any])
     except msgspec.DecodeError as error:
-        return f"it is no JSON object any more: {inline(str(error), 2 * _LONGEST_VALUE)}"
+        return f"it is not a JSON object any more: {inline(str(error), 2 * _LONGEST_VALUE)}"
     except UnicodeDecodeError:
         return "it is not UTF-8 any more"
     log = msgspec.json.decode(ours, type=dict[str, Any])

@@ -11,7 +11,7 @@ from treadle.git.api.syntax import SyntaxSource, children, parse_syntax, signatu
 
 
 def syntax(_path: str, source: bytes) -> SyntaxSource:
-    """The file's syntax tree; a `SyntaxError` if it is no Go."""
+    """Parse the file; raise a `SyntaxError` if it is not Go."""
     return parse_syntax(source, tree_sitter_go.language)
 
 
@@ -52,7 +52,7 @@ def _function(file: SyntaxSource, node: Node) -> Symbol:
 
 
 def _owner(method: Node) -> str:
-    """The type that a method belongs to."""
+    """Return the type that a method belongs to."""
     stack = [one.child_by_field_name("type") for one in children(method.child_by_field_name("receiver"))]
     while stack and (node := stack.pop()) is not None:
         if node.type == "type_identifier":
@@ -78,7 +78,7 @@ def _type(file: SyntaxSource, node: Node) -> Iterator[tuple[str, Symbol]]:
 
 
 def _labels(field: Node) -> list[str]:
-    """The names of a field; an embedded type is called as the type is."""
+    """Return the names of a field; an embedded type has the name of the type."""
     names = [text(one) for one in field.children_by_field_name("name")]
     return names or [text(field.child_by_field_name("type")).partition("[")[0].rpartition(".")[2].lstrip("*")]
 

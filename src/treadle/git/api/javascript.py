@@ -110,7 +110,7 @@ def _variable(file: SyntaxSource, declaration: Node, node: Node) -> Iterator[Nam
 
 
 def _labels(pattern: Node | None) -> Iterator[str]:
-    """The names that a pattern binds."""
+    """Return the names that a pattern binds."""
     if pattern is None:
         return
     if pattern.type in _PATTERNS:

@@ -129,7 +129,7 @@ class _Collector(griffe.Extension):
             )
 
     def _above(self, level: int) -> list[str]:
-        """The package that dots before a name stand for; griffe would have to know the whole tree."""
+        """Return the package that leading dots of a name mean; griffe would have to know the whole tree."""
         parts = self._module.split(".")
         up = level - 1 if self._is_package else level
         return parts[: len(parts) - up] if up < len(parts) else parts[:1]
@@ -220,7 +220,7 @@ def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
 
 
 def _dump(nodes: Iterable[ast.AST]) -> str:
-    """Nodes without where they stand; a documentation string inside them counts for nothing either."""
+    """Dump nodes without their positions and without their documentation strings."""
     return "\n".join(ast.dump(_Undocumented().visit(node)) for node in nodes)
 
 

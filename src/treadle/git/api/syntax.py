@@ -41,7 +41,7 @@ def parse_syntax(data: bytes, language: Callable[[], object]) -> SyntaxSource:
 
 
 def _first_error(root: Node) -> int:
-    """The line of the first part that does not fit; 0 if only the end of a line is missing."""
+    """Return the line of the first syntax error; 0 if only the end of a line is missing."""
     stack = [root]
     while stack:
         node = stack.pop()
@@ -52,12 +52,12 @@ def _first_error(root: Node) -> int:
 
 
 def text(node: Node | None) -> str:
-    """A node as it is written."""
+    """Return the source text of a node."""
     return (node.text or b"").decode(errors="replace") if node is not None else ""
 
 
 def children(node: Node | None) -> list[Node]:
-    """The named parts of a node, comments aside."""
+    """Return the named parts of a node, without comments."""
     return [one for one in node.named_children if one.type not in _NO_TEXT] if node is not None else []
 
 
@@ -96,7 +96,7 @@ def _leaf(node: Node) -> str:
 
 
 def _parts(source: SyntaxSource, node: Node) -> Iterator[str | Node]:
-    """The parts of a node, with the text between them that the grammar has no name for."""
+    """Yield the parts of a node, and the text between them that the grammar does not name."""
     inside, at = node.children, node.start_byte
     for number, child in enumerate(inside):
         gap = source.data[at : child.start_byte].decode(errors="replace")

@@ -156,7 +156,7 @@ _WRITTEN_AS: Final = {
 """Keys of a step that a row of the table calls otherwise."""
 _REFUSED: Final = ("!gate", "!invalid")
 _FAILING: Final = "failing"
-"""The exit of a team's lead that cannot go on."""
+"""The exit of a team's lead that cannot continue."""
 _PASSED: Final = "Passed"
 
 
@@ -433,7 +433,7 @@ def _review(rule: StepRule, onward: Any, choices: Mapping[str, str], routes: Map
         "ask": "human",
         "needs": rule.needs,
         "remind": f"{rule.minutes}m",
-        "choices": {"approve": f"go on to {rule.passes.value}", **choices, **_GIVE_UP},
+        "choices": {"approve": f"continue with {rule.passes.value}", **choices, **_GIVE_UP},
         "routes": {"approve": onward, **routes, **_GIVEN_UP},
     }
 
@@ -465,7 +465,7 @@ def _sent_back(rule: StepRule, ways: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _stuck() -> dict[str, Any]:
-    """Return the question about a step that cannot go on."""
+    """Return the question about a step that cannot continue."""
     return {
         "title": "Stuck",
         "ask": "human",
@@ -481,7 +481,7 @@ def _skip_or_retry(rule: StepRule, onward: Any) -> dict[str, Any]:
         **_stuck(),
         "row": rule.name,
         "skippable": True,
-        "choices": {"retry": _AGAIN, "skip": f"go on to {rule.passes.value} without it", **_GIVE_UP},
+        "choices": {"retry": _AGAIN, "skip": f"continue with {rule.passes.value}, without it", **_GIVE_UP},
         "routes": {"retry": rule.name, "skip": onward, **_GIVEN_UP},
     }
 
