@@ -12,7 +12,16 @@ from typing import Final
 
 import msgspec
 
+from treadle.evidence.call_arguments import (
+    CodeFile,
+    SideChanges,
+    SideFile,
+    changed_definitions,
+    changed_lines,
+    rebase_problems,
+)
 from treadle.evidence.checks.scope import left_in_conflict
+from treadle.evidence.code_pieces import definitions_of, read_units
 from treadle.evidence.code_shapes import Shape, line_shapes, logic_shapes
 from treadle.evidence.findings import CheckOutcome, CheckProblem, conclude, join_names, note, problem, refuse
 from treadle.evidence.subject import Subject, accepted_commits
@@ -207,16 +216,65 @@ async def _new_logic(s: Subject, paths: list[str]) -> list[CheckProblem]:
     own = await s.git.head(s.case.state, s.job.inst, s.job.id)
     parent = await s.git.parent_head(s.case.state, s.job.inst)
     origin = await s.origin()
+    others = await _changes_of_both(s, (origin, own, parent))
     problems: list[CheckProblem] = []
     for path in paths:
         mine, theirs, now = [await s.text(path, commit) for commit in (own, parent, s.work.commit)]
         if now is not None:
-            problems += _logic(path, mine or "", theirs or "", now)
+            found = _logic(path, mine or "", theirs or "", now)
+            problems += found or _arguments(path, (mine or "", theirs or ""), now, others)
         elif mine is not None and (theirs is not None or await s.text(path, origin) is None):
             problems.append(
                 problem("was removed", path, expected="the file; a rebase removes none", code="canon.removed")
             )
     return problems
+
+
+async def _changes_of_both(s: Subject, commits: tuple[str, str, str]) -> tuple[SideChanges, SideChanges]:
+    """What this work has to follow, and what the others' work has to: the definitions that each side has changed.
+
+    The rebase itself may have changed signatures, because they hand on a parameter; calls of those follow, too.
+    """
+    origin, own, parent = commits
+    paths = set(await _adapted(s)) | {path for one in await s.git.changes(origin, parent) for path in one.touched}
+    known = {
+        commit: [it for path in sorted(paths) for it in definitions_of(path, await s.text(path, commit) or "")]
+        for commit in (*commits, s.work.commit)
+    }
+    follows = changed_definitions(known[origin], known[parent])
+    followed = changed_definitions(known[origin], known[own])
+    now = known[s.work.commit]
+    return (
+        follows.more(changed_definitions(known[own], now)),
+        followed.more(changed_definitions(known[parent], now)),
+    )
+
+
+def _arguments(
+    path: str, sides: tuple[str, str], now: str, others: tuple[SideChanges, SideChanges]
+) -> list[CheckProblem]:
+    """Return a problem for each call or name in a file that differs by more than the other side has changed."""
+    written = _readable_units(path, now)
+    if written is None:
+        known = [line for text in sides for line in text.splitlines()]
+        what, wanted = "has other numbers or texts than before", "those that it had, besides new arguments"
+        return [
+            problem(f"the line {what}", path, number, expected=wanted, code="canon.arguments")
+            for number in changed_lines(now, known)
+        ]
+    files = [(_readable_units(path, text), changes) for text, changes in zip(sides, others, strict=True)]
+    found = rebase_problems([SideFile(file, changes) for file, changes in files if file], written)
+    return [
+        problem(f"{one.name} {one.what}".strip(), path, one.line, expected=one.expected, code=one.code) for one in found
+    ]
+
+
+def _readable_units(path: str, text: str) -> CodeFile | None:
+    """None for a language without a parser here, and for a file that no parser can read, as before the rebase."""
+    try:
+        return read_units(path, text)
+    except (SyntaxError, ValueError, RecursionError):
+        return None
 
 
 def _logic(path: str, own: str, theirs: str, now: str) -> list[CheckProblem]:
