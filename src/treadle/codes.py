@@ -217,6 +217,7 @@ EVIDENCE: Final[dict[str, str]] = {
     "scope.refused": "The role's write scope cannot be computed.",
     "secrets.file": "A file that holds credentials was added or changed.",
     "secrets.value": "A line looks like a credential.",
+    "signoff.unknown_criterion": "An exit names a criterion that does not exist.",
     "stubs.beyond": "A step that may only add stubs wrote more than stubs.",
     "stubs.removed": "A step that may only add stubs removed a file that held more.",
     "stubs.unreadable": "A file cannot be checked for stubs: its language is unknown, or it is too large.",

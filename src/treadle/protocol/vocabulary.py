@@ -45,7 +45,7 @@ CHECKS: Final[dict[str, CheckSpec]] = {
     ),
     "scope_tests": _check("only test files changed, and where the step may add stubs, nothing but stubs was added"),
     "scope_src": _check("only implementation files changed"),
-    "readonly": _check("no file was changed"),
+    "readonly": _check("no file was changed, and the exit names no criterion that does not exist"),
     "build": _check("the build command succeeds", runs="build"),
     "measure": _check(
         "the tests are run, and what passed and failed is recorded; nothing is refused", "tests", "git", needs=_TEST

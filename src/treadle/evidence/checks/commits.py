@@ -21,6 +21,7 @@ from treadle.evidence.call_arguments import (
     rebase_problems,
 )
 from treadle.evidence.checks.scope import left_in_conflict
+from treadle.evidence.checks.sign_off import unknown_criteria
 from treadle.evidence.code_pieces import definitions_of, read_units
 from treadle.evidence.code_shapes import Shape, line_shapes, logic_shapes
 from treadle.evidence.findings import CheckOutcome, CheckProblem, conclude, join_names, note, problem, refuse
@@ -118,11 +119,14 @@ def _left_out(one: LaneFinding) -> CheckProblem:
 
 
 async def readonly(s: Subject) -> CheckOutcome:
-    """The lane's tree is unchanged."""
-    if s.work.tree == await s.git.tree(s.work.base):
-        return _with_meanwhile(s, conclude())
-    wanted = "this step only reads; restore the file"
-    problems = [problem(f"was {one.kind}", one.path, expected=wanted, code="scope.readonly") for one in s.work.changed]
+    """The lane's tree is unchanged, and what is handed in instead, words, names only criteria that exist."""
+    problems = await unknown_criteria(s)
+    if s.work.tree != await s.git.tree(s.work.base):
+        wanted = "this step only reads; restore the file"
+        changed = [
+            problem(f"was {one.kind}", one.path, expected=wanted, code="scope.readonly") for one in s.work.changed
+        ]
+        problems = [*changed, *problems]
     return _with_meanwhile(s, conclude(problems))
 
 
