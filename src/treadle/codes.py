@@ -60,6 +60,7 @@ EVIDENCE: Final[dict[str, str]] = {
     "contract.older": "The contract suite is older than the node that it judges.",
     "contract.uncovered": "A criterion of a merged child has no contract test.",
     "contract.unnamed": "No contract suite is named.",
+    "delta.contract": "The contract lacks an operation that the delta adds, or has one that it removes.",
     "delta.empty": "A delta of the design changes nothing.",
     "delta.empty_section": "A section of a delta is empty.",
     "delta.loose": "A line of a delta belongs to no item.",

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from tests.evidence.stage import Stage, run
+from treadle.protocol.items import Json
 
-GIVEN = {
+GIVEN: dict[str, Json] = {
     "id": "calc",
     "description": "It adds.",
     "acceptanceCriteria": [{"id": "AC-1", "text": "adds"}, {"id": "AC-2", "text": "adds quickly"}],
@@ -32,7 +33,7 @@ DOCUMENT = {"docs/older.md": "# Older\n\nOLD-5 and AC-31 are about something els
     ],
 )
 def test_a_sign_off_names_only_criteria_that_exist(
-    tmp_path: Path, exit_: str, fields: dict[str, object], named: list[str]
+    tmp_path: Path, exit_: str, fields: dict[str, Json], named: list[str]
 ) -> None:
     async def story() -> None:
         stage = await Stage(tmp_path, given=GIVEN, files=DOCUMENT).start()

@@ -24,6 +24,7 @@ from treadle.evidence.checks.scope import left_in_conflict
 from treadle.evidence.checks.sign_off import unknown_criteria
 from treadle.evidence.code_pieces import definitions_of, read_units
 from treadle.evidence.code_shapes import Shape, line_shapes, logic_shapes
+from treadle.evidence.document_text import without_comments
 from treadle.evidence.findings import CheckOutcome, CheckProblem, conclude, join_names, note, problem, refuse
 from treadle.evidence.subject import Subject, accepted_commits
 from treadle.git.api.languages import Symbol, is_source
@@ -335,6 +336,9 @@ async def both_kept(s: Subject) -> CheckOutcome:
     for path in s.paths():
         before, others, own, now = [await s.text(path, commit) or "" for commit in (origin, theirs, mine, "")]
         lost = lost_lines(before, others, own, now)
+        if path.endswith(_DOCUMENTS):  # a line that became a comment is lost, too
+            stated = [without_comments(text, path) for text in (before, others, own, now)]
+            lost = list(dict.fromkeys([*lost, *lost_lines(*stated)]))
         if not path.endswith(_DOCUMENTS):
             notes += [note(f"is without {line!r}", path, code="rebase.lost_lines") for line in lost]
             continue
