@@ -160,6 +160,7 @@ CHECKS: Final[dict[str, CheckSpec]] = {
     ),
     "thresholds_known": _check("every threshold that the scenarios refer to is in the table"),
     "thresholds": _check("every threshold that the scenarios refer to is in the table, and its tool says it is kept"),
+    "memory_true": _check("what was added to the project's memory says what the run's log and tree say"),
     "no_secrets": _check("no credential in the diff"),
     "documents": _check(
         "the documents that the exit returns are well formed, were written, and their cross-references lead somewhere",
