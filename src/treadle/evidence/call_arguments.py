@@ -70,7 +70,7 @@ class CodeFile(NamedTuple):
 # What one side of a merge has changed.
 
 
-class Definition(NamedTuple):
+class DefinedName(NamedTuple):
     """A name that a file defines, as `SideChanges` compares it."""
 
     name: str
@@ -113,7 +113,7 @@ class SideChanges(msgspec.Struct, frozen=True):
         return max(most, 0), frozenset(lost), old
 
 
-def changed_definitions(before: Iterable[Definition], after: Iterable[Definition]) -> SideChanges:
+def changed_definitions(before: Iterable[DefinedName], after: Iterable[DefinedName]) -> SideChanges:
     """Compare what the changed files of one side defined and define."""
     old, new = _shapes(before), _shapes(after)
     shapes = {name: frozenset(shape for shape, _ in known) for name, known in old.items()}
@@ -128,10 +128,10 @@ def changed_definitions(before: Iterable[Definition], after: Iterable[Definition
     )
 
 
-def _shapes(definitions: Iterable[Definition]) -> dict[str, set[tuple[str, str]]]:
+def _shapes(definitions: Iterable[DefinedName]) -> dict[str, set[tuple[str, str]]]:
     """Signatures and bodies by last names; that of a class is what its constructor takes."""
     known = list(definitions)
-    members: dict[str, list[Definition]] = {}
+    members: dict[str, list[DefinedName]] = {}
     for one in known:
         members.setdefault(one.name.rpartition(".")[0], []).append(one)
     found: dict[str, set[tuple[str, str]]] = {}

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Final
 
-from treadle.evidence.call_arguments import CodeFile, CodePart, CodeUnit, Definition
+from treadle.evidence.call_arguments import CodeFile, CodePart, CodeUnit, DefinedName
 from treadle.git.api.languages import is_understood, read_api
 
 _PYTHON: Final = (".py", ".pyi")
@@ -22,15 +22,15 @@ def read_units(path: str, source: str) -> CodeFile | None:
     return None
 
 
-def definitions_of(path: str, source: str) -> list[Definition]:
+def definitions_of(path: str, source: str) -> list[DefinedName]:
     """What a file defines; in other languages than Python, what it exports. Nothing if it cannot be parsed."""
     if PurePosixPath(path).suffix not in _PYTHON:
         symbols = read_api(path, source.encode(errors="replace")).symbols
-        return [Definition(name, one.signature, one.body) for name, one in symbols.items()]
+        return [DefinedName(name, one.signature, one.body) for name, one in symbols.items()]
     from treadle.git.api.python import definitions  # noqa: PLC0415 (its library is loaded when it is needed)
 
     try:
-        return [Definition(one.name, one.marks + one.shape, one.body, one.is_value) for one in definitions(source)]
+        return [DefinedName(one.name, one.marks + one.shape, one.body, one.is_value) for one in definitions(source)]
     except (SyntaxError, ValueError, RecursionError):
         return []
 
