@@ -83,7 +83,8 @@ def test_a_story_is_made_to_work_on_another_one_s_merge(place: Path) -> None:
     changed = {LABEL.file: LABEL.code(), "src/shop/units.py": unit.replace("cent", "ct")}
     world.agent("impl", LABEL.at, write=changed, exit=says("pass", "label is there, and the unit is shorter."))
     # Nothing that could be in conflict: on top of the documents, where the other one adds to their end.
-    world.agent("contract", LABEL.at, exit=says("pass", "No path."))
+    first = FILES[OPENAPI].replace("paths:\n", f"paths:\n{LABEL.path}")
+    world.agent("contract", LABEL.at, write={OPENAPI: first}, exit=says("pass", "One path more."))
     world.agent("verify", LABEL.at, write={SDD: LABEL.section + FILES[SDD]}, exit=VERIFIED)
     world.agent("update-memory", LABEL.at, write={MEMORY: LABEL.entry + FILES[MEMORY]}, exit=says("pass"))
     world.as_usual("update-memory", priced.at, after=LABEL.at)

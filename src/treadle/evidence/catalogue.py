@@ -28,6 +28,7 @@ from treadle.evidence.checks.design import affected_paths, delta_merged
 from treadle.evidence.checks.documents import check_documents, diff_only, schema
 from treadle.evidence.checks.green import green, green_own_and_baseline, measure, owed, same_colour, unbroken
 from treadle.evidence.checks.knows_tests import knows_tests
+from treadle.evidence.checks.memory_facts import memory_true
 from treadle.evidence.checks.partition import children_partition, disjoint_writes, judged_child, plan_covers_criteria
 from treadle.evidence.checks.plan import modules_cover_criteria, plan_as_designed, plan_parses, plan_sound
 from treadle.evidence.checks.project import build, format_, lint, post_check
@@ -124,6 +125,7 @@ CHECKS: Final[dict[str, Check]] = {
     "delta_merged": delta_merged,
     "thresholds_known": thresholds_known,
     "thresholds": thresholds,
+    "memory_true": memory_true,
     "no_secrets": no_secrets,
     "documents": check_documents,
 }

@@ -5,6 +5,7 @@ from typing import Final
 
 import msgspec
 
+from treadle.evidence.document_text import without_comments
 from treadle.evidence.findings import CheckProblem, problem
 
 LEVELS: Final = ("@unit", "@integration", "@component", "@e2e")
@@ -58,7 +59,7 @@ def scenarios(text: str) -> list[GherkinScenario]:
     found: list[GherkinScenario] = []
     tags: list[str] = []
     last = ""
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(without_comments(text).splitlines(), 1):
         if _TAGS.match(line):
             tags += _TAG.findall(line)
         elif match := _SCENARIO.match(line):

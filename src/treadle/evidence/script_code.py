@@ -14,7 +14,7 @@ from treadle.git.api import go, javascript
 from treadle.git.api.languages import LARGEST
 from treadle.git.api.syntax import SyntaxSource, children, signature, structure, text
 
-_ALL_FUNCTIONS: Final = frozenset(
+ALL_FUNCTIONS: Final = frozenset(
     "function_declaration generator_function_declaration function_expression generator_function arrow_function "
     "method_definition method_declaration func_literal".split()
 )
@@ -46,7 +46,8 @@ def script_shapes(path: str, source: str) -> list[Shape]:
     Raises `SyntaxError` if the grammar does not fit.
     """
     file = read_script(path, source)
-    return [*_functions(file), *_rest(file, file.root, "the module")]
+    rest = loose_statements(file.root, "the module")
+    return [*_functions(file), *(Shape(structure(file, one, _ERASED), name, line) for name, one, line in rest)]
 
 
 def code_only(path: str, source: str) -> str:
@@ -68,30 +69,36 @@ def _functions(file: SyntaxSource) -> Iterator[Shape]:
         if not stack:
             return
         node = stack.pop()
-        if node.type in _ALL_FUNCTIONS:
+        if node.type in ALL_FUNCTIONS:
             body = node.child_by_field_name("body")
-            yield Shape(structure(file, body, _ERASED), _function_name(node), node.start_point.row + 1)
+            yield Shape(structure(file, body, _ERASED), function_name(node), node.start_point.row + 1)
         stack += reversed(node.named_children)
     raise SyntaxError("it has too many parts")
 
 
-def _function_name(function: Node) -> str:
+def function_name(function: Node, otherwise: str = "a function") -> str:
+    """The name of a function, or of the variable that holds it."""
     named = function.child_by_field_name("name")
     above = function.parent
     if named is None and above is not None:
         named = above.child_by_field_name("name")
-    return text(named) or "a function"
+    return text(named) or otherwise
 
 
-def _rest(file: SyntaxSource, node: Node, name: str) -> Iterator[Shape]:
+def loose_statements(node: Node, name: str) -> Iterator[tuple[str, Node, int]]:
+    """The statements outside of functions, each with the name of its class or `the module`, and its line."""
     for one in children(node):
         inner = one.child_by_field_name("declaration") if one.type == "export_statement" else one
-        if inner is None or inner.type in _ALL_FUNCTIONS or inner.type in _APART:
+        if inner is None or inner.type in ALL_FUNCTIONS or inner.type in _APART:
             continue
         if inner.type in _BODIES:
-            yield from _rest(file, inner.child_by_field_name("body") or inner, text(inner.child_by_field_name("name")))
+            yield from loose_statements(inner.child_by_field_name("body") or inner, text(_name_of(inner)))
         else:
-            yield Shape(structure(file, inner, _ERASED), name or "the class", one.start_point.row + 1)
+            yield name or "the class", inner, one.start_point.row + 1
+
+
+def _name_of(node: Node) -> Node | None:
+    return node.child_by_field_name("name")
 
 
 # Finds changes of a file in JavaScript, TypeScript or Go other than stubs.

@@ -81,7 +81,7 @@ class ServedActivity(NamedTuple):
     def tools(self) -> list[ToolSpec]:
         """Return the tools for its answer, its inputs, its files, and its dialogue."""
         payloads = [tools.PAYLOAD_TOOL] if tools.has_payloads(self.task.bundle) else []
-        remembered = memory_tools.TOOLS if self._dialogue() else ()
+        remembered = memory_tools.SEATED_TOOLS if self._dialogue() else ()
         files = tools.FILES_TOOLS if tools.may_read_files(self.task.bundle) else ()
         return [*tools.answer_tools(self.task), *payloads, *files, *remembered]
 

@@ -6,13 +6,15 @@ only answers do.
 
 import re
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
+from treadle.memory.claims import contradiction
+from treadle.memory.sources import StatementSource, source_of
 from treadle.memory.store import Entity, Memory, Space
 from treadle.protocol.agent_lines import Observation, parse_observation, render_observation
 
@@ -38,6 +40,8 @@ class DialogueRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     status: str = ""
     at: int = 0
     """Milliseconds since the epoch."""
+    source: StatementSource | None = None
+    """Who said it, as Treadle knows it; None in a dialogue of an older version."""
 
 
 def format_bars(record: DialogueRecord) -> str:
@@ -64,6 +68,12 @@ def parse_record(text: str, at: int = 0) -> DialogueRecord:
     return DialogueRecord(text, at=at)
 
 
+def is_record(line: str) -> bool:
+    """Whether a line would be read as a message of its own."""
+    record = parse_record(line)
+    return bool(record.agent or record.round or record.status)
+
+
 def plain_name(name: str) -> str:
     """Replace the separators of records in a name."""
     return _UNSAYABLE.sub("/", name)
@@ -81,6 +91,7 @@ _FORGET: Final = (
     "DELETE FROM entities WHERE space = ?",
     "DELETE FROM relations WHERE space = ?",
     "DELETE FROM heard WHERE session = ?",
+    "DELETE FROM facts WHERE session = ?",
     "DELETE FROM seats WHERE session = ?",
 )
 
@@ -120,14 +131,28 @@ class Dialogues:
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
 
-    def admit(self, seat: Seat, mark: str, kind: str, task: str, accepted: Sequence[AcceptedAnswer] = ()) -> None:
-        """Give a seat to the agent with this mark of a token; it replaces the activity's earlier seat."""
+    def admit(
+        self,
+        seat: Seat,
+        mark: str,
+        kind: str,
+        task: str,
+        accepted: Sequence[AcceptedAnswer] = (),
+        facts: Mapping[str, str] | None = None,
+    ) -> None:
+        """Give a seat to the agent with this mark of a token; it replaces the activity's earlier seat.
+
+        `facts` are what Treadle knows now; what agents say from here on is compared with them.
+        """
         with self._memory.writing() as db:
-            space = Space(self._memory, seat.session)
+            source = StatementSource(role=ORCHESTRATOR, step="", run=seat.run, how="task")
+            space = Space(self._memory, seat.session, lambda _: source)
             if not space.named(db, seat.session):
                 begun = format_bars(DialogueRecord(task, "0", "", ORCHESTRATOR, INIT))
                 space.insert(db, Entity(seat.session, kind, (begun,)))
-            _post_answers(db, space, accepted)
+            _post_answers(db, self._memory, seat.session, accepted)
+            db.execute("DELETE FROM facts WHERE session = ?", (seat.session,))
+            db.executemany("INSERT INTO facts VALUES (?, ?, ?)", [(seat.session, *it) for it in (facts or {}).items()])
             db.execute("DELETE FROM seats WHERE act = ? AND session = ?", (seat.act, seat.session))
             db.execute(
                 "INSERT OR REPLACE INTO seats SELECT ?, ?, ?, ?, ?, ?, ?, ?, coalesce(max(n), 0) + 1, 1 FROM seats",
@@ -159,7 +184,7 @@ class Dialogues:
     def tell(self, session: str, accepted: Sequence[AcceptedAnswer]) -> None:
         """Post accepted answers in a dialogue, if it exists."""
         with self._memory.writing() as db:
-            _post_answers(db, Space(self._memory, session), accepted)
+            _post_answers(db, self._memory, session, accepted)
 
 
 @contextmanager
@@ -174,7 +199,14 @@ class Dialogue:
 
     def __init__(self, memory: Memory, seat: Seat | None = None) -> None:
         self._memory, self.seat = memory, seat
-        self.space = Space(memory, seat.session if seat else "")
+        self._facts = facts_of(memory, seat.session) if seat else {}
+        self.space = Space(memory, seat.session, self._source) if seat else Space(memory)
+
+    def _source(self, text: str) -> StatementSource:
+        """Who speaks here: the agent to whom Treadle has given the seat, whatever the text says of itself."""
+        assert self.seat is not None
+        seat, claim = self.seat, contradiction(parse_record(text).content, self._facts)
+        return StatementSource(role=seat.agent, step=seat.step, run=seat.run, act=seat.act, claim=claim)
 
     def begin(self, session: str, kind: str) -> bool:
         """Whether the dialogue is new."""
@@ -200,8 +232,8 @@ class Dialogue:
         """Return a dialogue with all its messages, in order; None if there is none of this name."""
         with self._memory.reading() as db:
             for entity, kind in self.space.named(db, session)[:1]:
-                rows = db.execute("SELECT content, at FROM observations WHERE entity = ? ORDER BY id", (entity,))
-                return DialogueExcerpt(session, kind, [parse_record(*row) for row in rows])
+                rows = db.execute(_RECORDS, (entity,))
+                return DialogueExcerpt(session, kind, [_sourced(*row) for row in rows])
         return None
 
     def names(self) -> list[str]:
@@ -215,6 +247,23 @@ class Dialogue:
         record, seat = parse_record(content), self.seat
         is_own = bool(seat and record.agent and record.agent == seat.agent and record.round in ("", seat.round))
         return is_own and status in ("", record.status)
+
+
+_RECORDS: Final = (
+    "SELECT content, at, role, step, run, act, how, claim FROM observations LEFT JOIN sources"
+    " ON sources.kind = 'observations' AND sources.id = observations.id WHERE entity = ? ORDER BY observations.id"
+)
+
+
+def _sourced(content: str, at: int, role: str | None, *more: str) -> DialogueRecord:
+    record = parse_record(content, at)
+    return record if role is None else msgspec.structs.replace(record, source=source_of((role, *more)))
+
+
+def facts_of(memory: Memory, session: str) -> dict[str, str]:
+    """What Treadle knew when it last seated an agent in a dialogue."""
+    with memory.reading() as db:
+        return dict(db.execute("SELECT key, value FROM facts WHERE session = ?", (session,)).fetchall())
 
 
 def sessions_in(memory: Memory) -> list[str]:
@@ -236,12 +285,14 @@ def seat_of(memory: Memory, mark: str) -> Seat | None:
     return Seat(run=run, session=session, act=act, step=step, agent=agent, round=round_, phase=phase)
 
 
-def _post_answers(db: sqlite3.Connection, space: Space, accepted: Sequence[AcceptedAnswer]) -> None:
-    last_seat = "SELECT agent, round, phase FROM seats WHERE session = ? AND step = ? ORDER BY n DESC LIMIT 1"
-    for entity, _ in space.named(db, space.name)[:1]:
+def _post_answers(db: sqlite3.Connection, memory: Memory, session: str, accepted: Sequence[AcceptedAnswer]) -> None:
+    last_seat = "SELECT agent, round, phase, run, act FROM seats WHERE session = ? AND step = ? ORDER BY n DESC LIMIT 1"
+    for entity, _ in Space(memory, session).named(db, session)[:1]:
         for each in accepted:
-            if db.execute("INSERT OR IGNORE INTO heard VALUES (?, ?)", (space.name, each.key)).rowcount:
-                row = db.execute(last_seat, (space.name, each.step)).fetchone()
-                agent, round_, phase = row or (plain_name(each.step), "", "")
+            if db.execute("INSERT OR IGNORE INTO heard VALUES (?, ?)", (session, each.key)).rowcount:
+                row = db.execute(last_seat, (session, each.step)).fetchone()
+                agent, round_, phase, run, act = row or (plain_name(each.step), "", "", "", "")
                 record = DialogueRecord(each.content, round_, phase, agent, plain_name(each.status))
+                source = StatementSource(role=agent, step=each.step, run=run, act=act, how="accepted")
+                space = Space(memory, session, lambda _, source=source: source)  # type: ignore[misc]
                 space.say(db, entity, [format_bars(record)])

@@ -6,10 +6,12 @@ A dialogue is a view of the log plus the agents' own messages; each accepted ans
 import json
 from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
 from treadle.errors import MemoryFailure, PortError
 from treadle.kernel.commands import RunAgent
 from treadle.kernel.state import Instance, State
+from treadle.memory.claims import FAILED, MERGED, PASSED
 from treadle.memory.dialogue import AcceptedAnswer, Seat, dialogues_in
 from treadle.ports import Payloads
 from treadle.prompts.variables import dialogue, dialogue_kind, has_dialogue, input_values, parameters_of
@@ -43,9 +45,10 @@ class Seating:
         )
         task = _text(input_values(job.inputs, self._payloads))
         accepted = _accepted_answers(protocol, inst, self._payloads)
+        facts = _known_facts(protocol, state, inst, self._payloads)
         try:
             with dialogues_in(self._path) as dialogues:
-                dialogues.admit(seat, mark_of(token), dialogue_kind(protocol, inst), task, accepted)
+                dialogues.admit(seat, mark_of(token), dialogue_kind(protocol, inst), task, accepted, facts)
         except PortError as error:
             raise MemoryFailure(
                 f"the dialogue {seat.session} cannot be kept: {error}", code="memory.dialogue"
@@ -83,6 +86,39 @@ def _accepted_answers(protocol: Protocol, inst: Instance, payloads: Payloads) ->
             answer = _text(payloads.get(slot.ref)) if slot.ref else ""
             answers.append(AcceptedAnswer(f"{name}@{slot.seq}", step, f"→{exit_}", answer))
     return answers
+
+
+_PASSING: Final = ("passed_tests", "passedTests")
+_FAILING: Final = ("failed_tests", "failedTests", "failing_tests", "failingTests")
+
+
+def _known_facts(protocol: Protocol, state: State, inst: Instance, payloads: Payloads) -> dict[str, str]:
+    """Return what agents' statements are compared with: the tests as last measured, and which parts are merged."""
+    facts: dict[str, str] = {}
+    for name, slot in sorted(inst.slots.items(), key=lambda entry: entry[1].seq):
+        declared = protocol.exits.get(name.rpartition(".")[2])
+        given = payloads.get(slot.ref) if declared and slot.ref else None
+        if not declared or not isinstance(given, dict):
+            continue
+        # Only what Treadle has measured is a fact; a field that the agent fills in is another claim.
+        measured = {
+            key: it for key, it in given.items() if key in declared.fields and declared.fields[key].by == "tests"
+        }
+        passing = next((it for key in _PASSING if isinstance(it := measured.get(key), list)), None)
+        if passing is not None:
+            failing = next((it for key in _FAILING if isinstance(it := measured.get(key), list)), [])
+            facts |= {PASSED: str(len(passing)), FAILED: str(len(failing))}
+    for other in state.insts.values():
+        steps = protocol.graphs[other.graph].steps
+        merges = [step for step, one in steps.items() if one.effect == "merge"]
+        if other.key and merges:
+            is_merged = any(
+                step in merges and protocol.exits[exit_].severity == "INFO"
+                for step, _, exit_ in (name.rpartition(".") for name in other.slots)
+                if exit_ in protocol.exits
+            )
+            facts[f"{MERGED}{other.key}"] = "yes" if is_merged else "no"
+    return facts
 
 
 def _text(value: Json) -> str:

@@ -8,7 +8,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from itertools import groupby
@@ -19,6 +19,7 @@ from typing import Final
 import msgspec
 
 from treadle.errors import PortError
+from treadle.memory.sources import SOURCES, SourcedStatement, StatementSource, read_sources, write_source
 from treadle.store.connection import connect, explain_failure, glance, transaction
 
 # A knowledge graph as data: entities with observations, and relations between names.
@@ -79,7 +80,7 @@ class UnknownEntity(msgspec.Struct, frozen=True):
 FILE: Final = "memory.db"
 APPLICATION: Final = 0x5452454D
 """Marks the file as ours (`TREM`)."""
-VERSION: Final = 1
+VERSION: Final = 2
 
 # The index has texts in lower case as Python and JavaScript produce it, which differs from SQLite's: `case_sensitive`
 # keeps SQLite from folding them again. It stores no copy of the texts, so a deletion must pass the indexed text
@@ -131,8 +132,8 @@ def open_memory(path: Path) -> sqlite3.Connection:
     try:
         if _version(db, path) != VERSION:
             with transaction(db):
-                if _version(db, path) != VERSION:  # else another process was quicker
-                    for statement in _SHAPE.split(";"):
+                if (seen := _version(db, path)) != VERSION:  # else another process was quicker
+                    for statement in (*(_SHAPE.split(";") if not seen else ()), *SOURCES):
                         db.execute(statement)
                     db.execute(f"PRAGMA application_id = {APPLICATION}")
                     db.execute(f"PRAGMA user_version = {VERSION}")
@@ -319,8 +320,12 @@ class Memory:
 class Space:
     """One graph in a memory, with the operations of the public server."""
 
-    def __init__(self, memory: Memory, name: str = PROJECT) -> None:
+    def __init__(
+        self, memory: Memory, name: str = PROJECT, source: Callable[[str], StatementSource] | None = None
+    ) -> None:
         self._memory, self.name = memory, name
+        self._source = source
+        """Who makes the statements that come in, by their text; None: a program of the user, unknown to Treadle."""
 
     def create_entities(self, entities: Sequence[Entity]) -> tuple[Entity, ...]:
         """Create the entities with new names, and return them."""
@@ -407,6 +412,7 @@ class Space:
         """Insert an entity without checking for others of its name; return its id."""
         row = (self.name, entity.name, entity.entity_type)
         id_ = db.execute("INSERT INTO entities (space, name, type) VALUES (?, ?, ?)", row).lastrowid or 0
+        self._sign(db, "entities", id_, f"{entity.name} is a {entity.entity_type}")
         self._update_index(db, _ADD_TO_INDEX, [(-id_, entity.name, entity.entity_type)])
         self.say(db, id_, entity.observations)
         return id_
@@ -415,6 +421,15 @@ class Space:
         """Return id and type of the entities of a name."""
         statement = "SELECT id, type FROM entities WHERE space = ? AND name = ? ORDER BY id"
         return db.execute(statement, (self.name, name)).fetchall()
+
+    def sources(self, graph: KnowledgeGraph) -> list[SourcedStatement]:
+        """Return the statements of a part of this graph with their sources; those without one are left out."""
+        with self._memory.reading() as db:
+            return read_sources(db, self.name, [one.name for one in graph.entities])
+
+    def _sign(self, db: sqlite3.Connection, kind: str, id_: int, text: str) -> None:
+        if self._source is not None:
+            write_source(db, kind, id_, self._source(text))
 
     def say(self, db: sqlite3.Connection, entity: int, contents: Iterable[str]) -> None:
         """Add observations to an entity, whether they are new or not."""
@@ -425,6 +440,8 @@ class Space:
         rows = [
             (db.execute(statement, (entity, now, _mark(text), text)).lastrowid or 0, text, None) for text in contents
         ]
+        for id_, text, _ in rows:
+            self._sign(db, "observations", id_, text)
         self._update_index(db, _ADD_TO_INDEX, rows)
 
     def merge(self, graph: KnowledgeGraph) -> KnowledgeGraph:
@@ -448,7 +465,9 @@ class Space:
         rows = {each: (self.name, each.from_, each.to, each.relation_type) for each in relations}
         fresh = tuple(each for each in relations if not db.execute(known, rows[each]).fetchone())
         insert = "INSERT INTO relations (space, source, target, type) VALUES (?, ?, ?, ?)"
-        db.executemany(insert, [rows[each] for each in fresh])
+        for each in fresh:
+            id_ = db.execute(insert, rows[each]).lastrowid or 0
+            self._sign(db, "relations", id_, f"{each.from_} {each.relation_type} {each.to}")
         return fresh
 
     def _known(self, db: sqlite3.Connection, names: Iterable[str]) -> set[str]:

@@ -4,6 +4,7 @@ INIT, STORE, QUERY and READ of the published protocols are tools of their own: a
 substring.
 """
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Any, Final
@@ -12,8 +13,16 @@ import msgspec
 
 from treadle.errors import TreadleError
 from treadle.memory import knowledge_tools
-from treadle.memory.dialogue import Dialogue, DialogueExcerpt, DialogueRecord, format_bars, format_observation
+from treadle.memory.dialogue import (
+    Dialogue,
+    DialogueExcerpt,
+    DialogueRecord,
+    format_bars,
+    format_observation,
+    is_record,
+)
 from treadle.memory.knowledge_tools import text_schema
+from treadle.memory.store import KnowledgeGraph
 from treadle.protocol.agent_lines import ANYTHING, parse_pattern
 from treadle.protocol.answers.schema import Schema
 from treadle.protocol.findings import suggest
@@ -78,6 +87,20 @@ DIALOGUE_TOOLS: Final = (
 )
 TOOLS: Final = (*knowledge_tools.TOOLS, *DIALOGUE_TOOLS)
 NAMES: Final = frozenset(tool.name for tool in TOOLS)
+
+# An agent of a run reads a graph in which others have written: beside each statement stands who made it.
+_SOURCED: Final = frozenset({"read_graph", "search_nodes", "open_nodes"})
+_SOURCES: Final[Schema] = {
+    "type": "array",
+    "description": "Who made each statement, as Treadle knows it; `claim` names a fact that contradicts it.",
+    "items": {"type": "object"},
+}
+SEATED_TOOLS: Final = tuple(
+    msgspec.structs.replace(tool, gives={**tool.gives, "properties": {**tool.gives["properties"], "sources": _SOURCES}})
+    if tool.name in _SOURCED and tool.gives
+    else tool
+    for tool in TOOLS
+)
 _TAKES: Final = {tool.name: tool.takes for tool in DIALOGUE_TOOLS}
 _PREFIX: Final = re.compile(r"mcp__[A-Za-z0-9-]+__")
 """The prefix with which clients distinguish the tools of several servers; the published protocols write
@@ -104,9 +127,19 @@ def call(dialogue: Dialogue, name: str, arguments: Mapping[str, Any]) -> ToolRep
                 return ToolReply(words, ok=False)
         if dialogue.seat and name == "add_observations" and isinstance(arguments.get("observations"), list):
             arguments = {**arguments, "observations": [_sign(dialogue, each) for each in arguments["observations"]]}
-        return knowledge_tools.call(dialogue.space, name, arguments)
+        reply = knowledge_tools.call(dialogue.space, name, arguments)
+        return _with_sources(dialogue, reply) if dialogue.seat and name in _SOURCED and reply.ok else reply
     except TreadleError as error:
         return ToolReply(str(error), ok=False)
+
+
+def _with_sources(dialogue: Dialogue, reply: ToolReply) -> ToolReply:
+    """A part of the graph with the sources of its statements."""
+    sources = dialogue.space.sources(msgspec.convert(reply.data, KnowledgeGraph))
+    if not sources:
+        return reply
+    data = {**(reply.data or {}), "sources": msgspec.to_builtins(sources)}
+    return msgspec.structs.replace(reply, text=json.dumps(data, indent=2, ensure_ascii=False), data=data)
 
 
 def _list(value: Any) -> list[Any]:
@@ -202,8 +235,26 @@ def _query(excerpt: DialogueExcerpt, arguments: Mapping[str, Any]) -> ToolReply:
 
 def _show(excerpt: DialogueExcerpt, arguments: Mapping[str, Any]) -> ToolReply:
     is_obs = arguments.get("form") == "obs"
-    lines = [format_observation(excerpt.session, record) if is_obs else _in_bars(record) for record in excerpt.records]
+    lines = [
+        _as_one(format_observation(excerpt.session, record) if is_obs else _in_bars(record)) + _marked(record)
+        for record in excerpt.records
+    ]
     return ToolReply("\n".join(lines) or "no entry matches", data=msgspec.to_builtins(excerpt))
+
+
+def _as_one(text: str) -> str:
+    """A record whose further lines cannot be taken for records of others."""
+    first, *rest = text.split("\n")
+    return "\n".join([first, *(f"  > {line}" if is_record(line) else line for line in rest)])
+
+
+def _marked(record: DialogueRecord) -> str:
+    """Who said a message under another name than its own, and which fact contradicts it."""
+    by = record.source
+    if by is None:
+        return ""
+    other = f"\n  [said by {by.role}, step {by.step}, {by.act}]" if record.agent not in ("", by.role) else ""
+    return f"{other}\n  [a claim of {by.role}, step {by.step}, {by.act}: {by.claim}]" if by.claim else other
 
 
 def _in_bars(record: DialogueRecord) -> str:

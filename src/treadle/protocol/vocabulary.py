@@ -45,7 +45,7 @@ CHECKS: Final[dict[str, CheckSpec]] = {
     ),
     "scope_tests": _check("only test files changed, and, where the step may add stubs, only stubs were added"),
     "scope_src": _check("only implementation files changed"),
-    "readonly": _check("no file was changed"),
+    "readonly": _check("no file was changed, and the exit names no criterion that does not exist"),
     "build": _check("the build command succeeds", runs="build"),
     "measure": _check("the tests run, and their results are recorded; nothing is refused", "tests", "git", needs=_TEST),
     "red": _check(
@@ -160,6 +160,7 @@ CHECKS: Final[dict[str, CheckSpec]] = {
     "thresholds": _check(
         "every threshold that the scenarios refer to is in the table, and its tool reports that it is kept"
     ),
+    "memory_true": _check("what was added to the project's memory says what the run's log and tree say"),
     "no_secrets": _check("no credential in the diff"),
     "documents": _check(
         "the documents that the exit returns are well formed, were written, and their cross-references lead somewhere",

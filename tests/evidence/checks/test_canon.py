@@ -63,12 +63,14 @@ def test_a_rebase_may_not_change_logic(tmp_path: Path, mine: str | None, said: s
     ("path", "text", "code"),
     [
         ("src/calc/mine.py", MINE.replace("x > 1", "x > 2"), ""),
-        ("tests/calc/test_mine.py", PROOF.replace("mine(2)", "mine(3, 4)"), ""),
+        ("tests/calc/test_mine.py", PROOF.replace("mine(2)", "mine(3)"), "canon.arguments"),
+        ("tests/calc/test_mine.py", PROOF.replace("mine(2)", "mine(2, 4)"), "canon.arguments"),
+        ("tests/calc/test_mine.py", PROOF.replace("mine(2)", "max(2)"), "canon.renamed"),
         ("tests/calc/test_mine.py", PROOF + "    assert True\n", "canon.new_logic"),
         ("tests/calc/test_mine.py", PROOF.replace("== 2", "!= None"), "canon.new_logic"),
         ("tests/calc/test_mine.py", None, "canon.removed"),
     ],
-    ids=["code", "arguments", "more", "weaker", "removed"],
+    ids=["code", "arguments", "new argument", "another function", "more", "weaker", "removed"],
 )
 def test_a_rebase_may_not_change_the_demands_of_tests(tmp_path: Path, path: str, text: str | None, code: str) -> None:
     report = run(rebased(tmp_path, {"src/lib.py": MERGED, path: text}, "mechanical_tests"))
@@ -104,10 +106,11 @@ async def rebased_script(tmp_path: Path, lib: str, mine: str, check: str) -> str
         ),
         ("export function fresh( {", TS_MINE, "canon", "src/lib.ts: cannot be parsed: line 1"),
         (TS_MERGED, TS_MINE.replace("old", "fresh").replace("(x) }", "(x, 1) }"), "mechanical_only", ""),
+        (TS_MERGED, TS_MINE.replace("old(x)", "fresh(1, 1)"), "mechanical_only", "[canon.arguments]"),
         (TS_MERGED, TS_MINE.replace("x > 1", "x > 2"), "mechanical_only", "mine.ts:2: mine does something"),
         (TS_MERGED, TS_MINE + "export const (", "mechanical_only", "mine.ts:4: cannot be parsed"),
     ],
-    ids=["kept", "body", "broken", "renamed", "logic", "no program"],
+    ids=["kept", "body", "broken", "renamed", "replaced", "logic", "no program"],
 )
 def test_a_rebase_of_typescript_is_checked_too(tmp_path: Path, lib: str, mine: str, check: str, said: str) -> None:
     report = run(rebased_script(tmp_path, lib, mine, check))

@@ -156,7 +156,11 @@ def test_a_contract_that_changes_elsewhere_is_refused(tmp_path: Path) -> None:
         assert (await stage.claim("contract", "x", more, checks="checkpoint affected_paths")).report == ""
         other = {place: paths.replace("health", "wealth")}
         verdict = await stage.claim("contract", "x", other, checks="checkpoint affected_paths", n="2.1")
-        assert stage.found(verdict, "affected_paths") == [(place, "delta.unnamed_change")] * 2
+        lacking = ("docs/deltas/US-1.md:3", "delta.contract")
+        assert stage.found(verdict, "affected_paths") == [*[(place, "delta.unnamed_change")] * 2, lacking]
         assert [text for text in ("paths /health", "paths /wealth") if text not in verdict.report] == []
+        commented = {place: paths + "  # /carts/{id}/coupons: {post: {}}\n"}
+        verdict = await stage.claim("contract", "x", commented, checks="checkpoint affected_paths", n="3.1")
+        assert lacking in stage.found(verdict, "affected_paths")
 
     run(told())

@@ -12,8 +12,19 @@ from typing import Final
 
 import msgspec
 
+from treadle.evidence.call_arguments import (
+    CodeFile,
+    SideChanges,
+    SideFile,
+    changed_definitions,
+    changed_lines,
+    rebase_problems,
+)
 from treadle.evidence.checks.scope import left_in_conflict
+from treadle.evidence.checks.sign_off import unknown_criteria
+from treadle.evidence.code_pieces import definitions_of, read_units
 from treadle.evidence.code_shapes import Shape, line_shapes, logic_shapes
+from treadle.evidence.document_text import without_comments
 from treadle.evidence.findings import CheckOutcome, CheckProblem, conclude, join_names, note, problem, refuse
 from treadle.evidence.subject import Subject, accepted_commits
 from treadle.git.api.languages import Symbol, is_source
@@ -109,11 +120,14 @@ def _left_out(one: LaneFinding) -> CheckProblem:
 
 
 async def readonly(s: Subject) -> CheckOutcome:
-    """The lane's tree is unchanged."""
-    if s.work.tree == await s.git.tree(s.work.base):
-        return _with_meanwhile(s, conclude())
-    wanted = "this step only reads; restore the file"
-    problems = [problem(f"was {one.kind}", one.path, expected=wanted, code="scope.readonly") for one in s.work.changed]
+    """The lane's tree is unchanged, and what is handed in instead, words, names only criteria that exist."""
+    problems = await unknown_criteria(s)
+    if s.work.tree != await s.git.tree(s.work.base):
+        wanted = "this step only reads; restore the file"
+        changed = [
+            problem(f"was {one.kind}", one.path, expected=wanted, code="scope.readonly") for one in s.work.changed
+        ]
+        problems = [*changed, *problems]
     return _with_meanwhile(s, conclude(problems))
 
 
@@ -207,16 +221,65 @@ async def _new_logic(s: Subject, paths: list[str]) -> list[CheckProblem]:
     own = await s.git.head(s.case.state, s.job.inst, s.job.id)
     parent = await s.git.parent_head(s.case.state, s.job.inst)
     origin = await s.origin()
+    others = await _changes_of_both(s, (origin, own, parent))
     problems: list[CheckProblem] = []
     for path in paths:
         mine, theirs, now = [await s.text(path, commit) for commit in (own, parent, s.work.commit)]
         if now is not None:
-            problems += _logic(path, mine or "", theirs or "", now)
+            found = _logic(path, mine or "", theirs or "", now)
+            problems += found or _arguments(path, (mine or "", theirs or ""), now, others)
         elif mine is not None and (theirs is not None or await s.text(path, origin) is None):
             problems.append(
                 problem("was removed", path, expected="the file; a rebase removes none", code="canon.removed")
             )
     return problems
+
+
+async def _changes_of_both(s: Subject, commits: tuple[str, str, str]) -> tuple[SideChanges, SideChanges]:
+    """What this work has to follow, and what the others' work has to: the definitions that each side has changed.
+
+    The rebase itself may have changed signatures, because they hand on a parameter; calls of those follow, too.
+    """
+    origin, own, parent = commits
+    paths = set(await _adapted(s)) | {path for one in await s.git.changes(origin, parent) for path in one.touched}
+    known = {
+        commit: [it for path in sorted(paths) for it in definitions_of(path, await s.text(path, commit) or "")]
+        for commit in (*commits, s.work.commit)
+    }
+    follows = changed_definitions(known[origin], known[parent])
+    followed = changed_definitions(known[origin], known[own])
+    now = known[s.work.commit]
+    return (
+        follows.more(changed_definitions(known[own], now)),
+        followed.more(changed_definitions(known[parent], now)),
+    )
+
+
+def _arguments(
+    path: str, sides: tuple[str, str], now: str, others: tuple[SideChanges, SideChanges]
+) -> list[CheckProblem]:
+    """Return a problem for each call or name in a file that differs by more than the other side has changed."""
+    written = _readable_units(path, now)
+    if written is None:
+        known = [line for text in sides for line in text.splitlines()]
+        what, wanted = "has other numbers or texts than before", "those that it had, besides new arguments"
+        return [
+            problem(f"the line {what}", path, number, expected=wanted, code="canon.arguments")
+            for number in changed_lines(now, known)
+        ]
+    files = [(_readable_units(path, text), changes) for text, changes in zip(sides, others, strict=True)]
+    found = rebase_problems([SideFile(file, changes) for file, changes in files if file], written)
+    return [
+        problem(f"{one.name} {one.what}".strip(), path, one.line, expected=one.expected, code=one.code) for one in found
+    ]
+
+
+def _readable_units(path: str, text: str) -> CodeFile | None:
+    """None for a language without a parser here, and for a file that no parser can read, as before the rebase."""
+    try:
+        return read_units(path, text)
+    except (SyntaxError, ValueError, RecursionError):
+        return None
 
 
 def _logic(path: str, own: str, theirs: str, now: str) -> list[CheckProblem]:
@@ -273,6 +336,9 @@ async def both_kept(s: Subject) -> CheckOutcome:
     for path in s.paths():
         before, others, own, now = [await s.text(path, commit) or "" for commit in (origin, theirs, mine, "")]
         lost = lost_lines(before, others, own, now)
+        if path.endswith(_DOCUMENTS):  # a line that became a comment is lost, too
+            stated = [without_comments(text, path) for text in (before, others, own, now)]
+            lost = list(dict.fromkeys([*lost, *lost_lines(*stated)]))
         if not path.endswith(_DOCUMENTS):
             notes += [note(f"is without {line!r}", path, code="rebase.lost_lines") for line in lost]
             continue

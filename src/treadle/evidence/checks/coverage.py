@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 
 from treadle.evidence.checks.scope import measured_tree
+from treadle.evidence.checks.sign_off import unknown_criteria
 from treadle.evidence.criteria import kept_criteria, own_criteria, served_criteria, spec_of, without_own_test
 from treadle.evidence.findings import CheckOutcome, CheckProblem, conclude, join_names, note, problem, refuse
 from treadle.evidence.manifest import Manifest, ManifestEntry, known_names, read_manifest
@@ -54,6 +55,8 @@ async def coverage_complete(s: Subject) -> CheckOutcome:
     run = await suite_on_work(s)
     tests = listed.by_criterion(run)
     problems = [*reason_for_doubt(run), *listed.problems]
+    if all(ref.name != "readonly" for ref in s.job.checks):  # `readonly` says it of a step that only reads
+        problems += await unknown_criteria(s)
     for one in kept_criteria(s):
         mine = tests.get(one, [])
         if not mine:

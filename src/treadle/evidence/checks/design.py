@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
+from treadle.evidence.document_text import statements, states, without_comments
 from treadle.evidence.findings import CheckOutcome, CheckProblem, conclude, problem
 from treadle.evidence.gherkin import open_questions, section
 from treadle.evidence.subject import Subject
@@ -250,7 +251,8 @@ def _item(section: str, line: int, text: str) -> DeltaItem:
 
 
 def delta_problems(file: str, text: str) -> list[CheckProblem]:
-    """Return the reasons why a document is not a well-formed delta."""
+    """Return the reasons why a document is not a well-formed delta; what a comment says is not in it."""
+    text = without_comments(text)
     bodies = {name: section(text, name) for name in SECTIONS}
     found = [
         problem(
@@ -334,7 +336,8 @@ async def delta_merged(s: Subject) -> CheckOutcome:
         return conclude(
             [problem("there is no delta to be merged", place, expected="the delta of the story", code="delta.missing")]
         )
-    said, before = [_plain(await s.text(design, commit) or "") for commit in ("", await _origin(s))]
+    whole = await s.text(design) or ""
+    said, before = statements(whole), statements(await s.text(design, await s.origin()) or "")
     problems = [
         problem(
             f"{line.strip()!r} belongs to no item, so Treadle cannot look for it in {design}",
@@ -346,7 +349,7 @@ async def delta_merged(s: Subject) -> CheckOutcome:
         for number, line in loose_lines(text)
     ]
     for one in delta_items(text):
-        stands = [name for name in one.signatures if _plain(name) in said]
+        stands = [name for name in one.signatures if states(without_comments(whole), name)]
         if not one.signatures:
             what = f"an item of {one.section} has no name, so Treadle cannot look for it in {design}"
             problems.append(problem(what, place, one.line, expected=_NAMED, code="delta.nameless"))
@@ -354,10 +357,12 @@ async def delta_merged(s: Subject) -> CheckOutcome:
             what = f"`{stands[0]}` is removed by the delta, but is still in {design}"
             problems.append(problem(what, place, one.line, expected=f"{design} without it", code="delta.not_removed"))
         elif one.section != "REMOVED" and (missing := _unmerged(one.signatures, said, before)):
-            what = f"`{missing}` ({one.section}) is not in {design}"
-            problems.append(
-                problem(what, place, one.line, expected=f"{design} contains it verbatim", code="delta.not_merged")
+            where = (
+                "only in a comment, a quotation, a sample or a bare heading of" if states(whole, missing) else "not in"
             )
+            what = f"`{missing}` ({one.section}) is {where} {design}"
+            wanted = f"{design} states it, verbatim, in its own text or in a block of code"
+            problems.append(problem(what, place, one.line, expected=wanted, code="delta.not_merged"))
     return conclude(problems)
 
 
@@ -367,17 +372,12 @@ def _unmerged(names: Sequence[str], said: str, before: str) -> str:
     Paths may appear in the contracts only.
     """
     own = [name for name in names if not _PATH.fullmatch(name)] or names
-    new = [name for name in own if _plain(name) not in before]
-    return "" if not new or any(_plain(name) in said for name in new) else new[0]
-
-
-async def _origin(s: Subject) -> str:
-    """Where the story began."""
-    return await s.origin()
+    new = [name for name in own if not states(before, name)]
+    return "" if not new or any(states(said, name) for name in new) else new[0]
 
 
 async def affected_paths(s: Subject) -> CheckOutcome:
-    """Refuse changes of a contract that the delta does not name."""
+    """Refuse changes of a contract that the delta does not name, and operations of the delta that it lacks."""
     place, delta = await _delta(s)
     changed = {change.path for change in s.work.changed}
     problems: list[CheckProblem] = []
@@ -395,11 +395,56 @@ async def affected_paths(s: Subject) -> CheckOutcome:
                 )
                 for what in unnamed_changes(before, after, delta or "")
             ]
-    return conclude(problems)
+    return conclude([*problems, *await _undone(s, place, delta or "")])
+
+
+_OPERATION: Final = re.compile(rf"(?:(?P<method>{_METHOD})\s+)?(?P<path>/[^\s.]*)")
+_PARAMETER: Final = re.compile(r"\{[^{}/]*\}|:\w+")
+
+
+async def _undone(s: Subject, place: str, delta: str) -> list[CheckProblem]:
+    """Return a problem for each path (`POST /orders`, `/orders`) that the delta adds and no contract has.
+
+    Contracts are read as data, so a comment in one is no path. A project without a contract has none to update.
+    """
+    texts = [await s.text(file) for name in _CONTRACTS if (file := _place(s, name))]
+    has = {one for text in texts for one in _offered(contract_value(text))}
+    problems: list[CheckProblem] = []
+    for one in delta_items(delta) if has else ():
+        is_gone = one.section == "REMOVED"
+        for match in (found for name in one.signatures if (found := _OPERATION.fullmatch(name))):
+            method, path = (match["method"] or "").lower(), _nameless(match["path"].partition("?")[0])
+            # The contract's paths may leave out what its servers begin with.
+            known = [it for it, there in has if path == there or (there and path.endswith(there))]
+            if (method in known or (not method and bool(known))) == is_gone:
+                file = _place(s, _CONTRACTS[0])
+                what = f"`{match[0]}` ({one.section}) is {'still' if is_gone else 'not'} in {file}"
+                wanted = f"{file} {'without it' if is_gone else 'with it'} below `paths`; a comment does not count"
+                problems.append(problem(what, place, one.line, expected=wanted, code="delta.contract"))
+    return problems
+
+
+def _offered(contract: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Methods and paths of an OpenAPI document; the channels of an AsyncAPI document, without a method."""
+    for path, item in _mapping(contract.get("paths")).items():
+        methods = [str(key).lower() for key in item if str(key).lower() in METHODS] if isinstance(item, dict) else []
+        yield from ((method, _nameless(path)) for method in methods)
+    for name, item in _mapping(contract.get("channels")).items():
+        yield from (("", _nameless(str(it))) for it in (name, item.get("address") if isinstance(item, dict) else name))
+
+
+def _nameless(path: str) -> str:
+    """A path whose parameters have no names."""
+    return _PARAMETER.sub("{}", path).rstrip("/")
 
 
 async def _delta(s: Subject) -> tuple[str, str | None]:
-    """Where the delta of the story lies, and its text; once it is part of the design, it lies in the archive."""
+    """Where the delta of the story lies, and its text without comments; part of the design, it lies in the archive."""
+    place, text = await _delta_file(s)
+    return place, None if text is None else without_comments(text)
+
+
+async def _delta_file(s: Subject) -> tuple[str, str | None]:
     place = _place(s, "delta")
     text = await s.text(place) if place else None
     if text is not None:
@@ -414,8 +459,3 @@ async def _delta(s: Subject) -> tuple[str, str | None]:
 def _place(s: Subject, artifact: str) -> str:
     declared = s.case.protocol.artifacts.get(artifact)
     return place_of(declared, s.input) if declared else ""
-
-
-def _plain(text: str) -> str:
-    """A text without the marks and breaks that a document may put into it."""
-    return re.sub(r"[\s`*\\]+", "", text)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from treadle.evidence.checks.design import contract_problems, contract_value, delta_problems, leads, outside_references
+from treadle.evidence.document_text import without_comments
 from treadle.evidence.findings import CheckOutcome, CheckProblem, conclude, note, problem, refuse
 from treadle.evidence.gherkin import GherkinScenario, gherkin_problems, scenarios
 from treadle.evidence.subject import Subject, accepted_exits
@@ -95,6 +96,8 @@ def document_fault(text: str) -> list[tuple[str, str]]:
         said.append(("has a code block that does not end", "a closing ``` for each opening one"))
     if not re.search(r"^#{1,6} \S", text, re.MULTILINE):
         said.append(("has no heading", whole))
+    if not re.sub(r"^#{1,6} .*$", "", without_comments(text), flags=re.MULTILINE).strip():
+        said.append(("says nothing outside of its headings and comments", whole))
     return said
 
 
@@ -104,8 +107,10 @@ async def diff_only(s: Subject) -> CheckOutcome:
     for change in s.work.changed:
         if change.kind != "modified" or not _PROSE.search(change.path):
             continue
-        before = (await s.text(change.path, s.work.base) or "").splitlines()
-        after = set((await s.text(change.path) or "").splitlines())
+        # A line that became a comment was not left as it was.
+        texts = [await s.text(change.path, commit) or "" for commit in (s.work.base, "")]
+        was, now = (without_comments(text, change.path).splitlines() for text in texts)
+        before, after = was, set(now)
         kept = sum(line in after for line in before)
         if before and kept / len(before) < _KEPT:
             share = f"only {kept} of {len(before)} lines were left"

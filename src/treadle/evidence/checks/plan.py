@@ -12,6 +12,7 @@ import msgspec
 from treadle.evidence.checks.documents import dead_references
 from treadle.evidence.code_shapes import PlannedSignature, is_written, parse_signatures
 from treadle.evidence.criteria import built_criteria, housed_criteria, own_criteria, plannable_criteria
+from treadle.evidence.document_text import without_comments
 from treadle.evidence.findings import CheckOutcome, CheckProblem, conclude, problem, refuse
 from treadle.evidence.subject import Subject, accepted_exits
 from treadle.protocol.artifacts import place_of
@@ -343,7 +344,7 @@ async def read_plan(s: Subject) -> TddPlan:
         return TddPlan(
             problems=(problem("there is no plan", place, expected="the plan in its form", code="plan.missing"),)
         )
-    return parse_plan(text, place)
+    return parse_plan(without_comments(text), place)
 
 
 async def plan_parses(s: Subject) -> CheckOutcome:
@@ -438,7 +439,7 @@ async def cycle_values(s: Subject) -> dict[str, Json]:
 
 DESIGN_ARTIFACT: Final = "design"
 _FENCED: Final = re.compile(r"^(?P<fence>`{3,}|~{3,})[^\n]*\n(?P<code>.*?)^(?P=fence)", re.MULTILINE | re.DOTALL)
-_LINE: Final = re.compile(r"^[\s>*+-]*`?(?P<code>(?:async\s+)?def\s[^\n`]+)`?\s*$", re.MULTILINE)
+_LINE: Final = re.compile(r"^[\s*+-]*`?(?P<code>(?:async\s+)?def\s[^\n`]+)`?\s*$", re.MULTILINE)
 
 
 async def plan_as_designed(s: Subject) -> CheckOutcome:
@@ -450,6 +451,7 @@ async def plan_as_designed(s: Subject) -> CheckOutcome:
         return refuse(
             "there is no design to compare the plan with", place, expected="the accepted design", code="design.missing"
         )
+    design = without_comments(design)
     known = {one.name: one for one in _signatures(design) if one.name}
     cycles = (await read_plan(s)).cycles
     return conclude([one for cycle in cycles for one in _differences(cycle, design, known, place, plan_place(s))])

@@ -14,6 +14,7 @@ from treadle.evidence.checks.contract import how_it_ended, ran_of
 from treadle.evidence.checks.documents import scenario_place, scenario_text
 from treadle.evidence.checks.project import words_of
 from treadle.evidence.checks.scope import measured_tree
+from treadle.evidence.document_text import without_comments
 from treadle.evidence.findings import CheckOutcome, CheckProblem, CommandRun, conclude, note, problem
 from treadle.evidence.subject import Subject
 from treadle.protocol.artifacts import place_of
@@ -236,7 +237,7 @@ def _table(s: Subject) -> str:
 async def _rows(s: Subject) -> dict[str, Threshold | None]:
     """Return the thresholds that the scenarios refer to, each with its row of the table."""
     place = _table(s)
-    rows = thresholds_in(await s.text(place) or "") if place else {}
+    rows = thresholds_in(without_comments(await s.text(place) or "")) if place else {}
     return {id_: rows.get(id_) for id_ in referenced_thresholds(await scenario_text(s))}
 
 
