@@ -343,3 +343,35 @@ def test_an_old_test_that_still_passes_may_not_be_rewritten(
         assert found == codes
 
     run(story())
+
+
+BOX = """class Box:
+    def __init__(self, content):
+        raise NotImplementedError
+
+    @property
+    def content(self):
+        raise NotImplementedError
+
+    @content.setter
+    def content(self, new):
+        raise NotImplementedError
+
+
+class Lid:
+    def __init__(self):
+        raise NotImplementedError
+"""
+
+
+def test_stubs_may_share_a_name(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await Stage(tmp_path, files={**BASE, "src/calc/box.py": BOX}).start()
+        test = "from src.calc.box import Box\n\n\ndef test_content() -> None:\n    assert Box(3).content == 3\n"
+        manifest = MANIFEST.replace("test_adds", "test_content")
+        files = {"tests/calc/test_box.py": test, "tests/calc/test_manifest.json": manifest}
+        verdict = await stage.claim("tests", "TestsReady", files, checks="checkpoint red")
+        assert verdict.report == ""
+        assert stage.evidence(verdict, "red")["wrong_implementations"]["tried"] > 3
+
+    run(story())
