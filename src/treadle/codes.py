@@ -23,7 +23,7 @@ EVIDENCE: Final[dict[str, str]] = {
     "canon.new_logic": "A mechanical rebase changed what a function does.",
     "canon.removed": "A mechanical rebase removed a file.",
     "canon.replaced": "A rebase dropped a test of this work, or put another test of the same name in its place.",
-    "check.crashed": "A bug in Treadle stopped a check, which counts as failed.",
+    "check.crashed": "A bug in Treadle stopped a check, at the cost of no attempt; a file has the details.",
     "check.no_command": "The project has no command for this check, which therefore passes.",
     "check.skipped": "A check was not run, because an earlier one failed.",
     "check.unavailable": "A check, or a field that it computes, could not be completed; it counts as failed.",

@@ -5,9 +5,17 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from tests.evidence.stage import ADD, MANIFEST, SPEC, TEST, Stage, run
+from tests.evidence.stage import ADD, MANIFEST, SPEC, TEST, Stage, is_accepted, parsed, run
+from treadle.config.bug_reports import BugReports
+from treadle.errors import PortError
+from treadle.evidence.catalogue import CHECKS
+from treadle.evidence.claim_verifier import ClaimVerifier
+from treadle.evidence.findings import CheckOutcome
+from treadle.evidence.measurements import Cache
+from treadle.evidence.subject import Subject
 from treadle.kernel.state import Slot
 from treadle.ports import CheckProgress
+from treadle.prompts.scope import scope
 from treadle.protocol.load import load
 from treadle.protocol.model import Field
 
@@ -181,5 +189,34 @@ def test_a_failing_view_does_not_fail_the_checks(tmp_path: Path, monkeypatch: py
         tests = {"tests/calc/test_add.py": TEST, "tests/calc/test_manifest.json": MANIFEST}
         verdict = await stage.claim("tests", "TestsReady", tests, checks="commit red")
         assert [one.ok for one in verdict.results] == [True, True]
+
+    run(story())
+
+
+def test_a_check_that_crashes_charges_nobody_and_leaves_a_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def crash(s: Subject) -> CheckOutcome:
+        raise IndexError(s.job.step)
+
+    async def story() -> None:
+        monkeypatch.setitem(CHECKS, "no_todo", crash)
+        stage = await Stage(tmp_path).start()
+        folder = tmp_path / "bugs"
+        stage.verifier = ClaimVerifier(
+            stage.facts, stage.tools, Cache(stage.cache, b"key"), scope, bugs=BugReports(folder)
+        )
+        said: list[str] = []
+        for _ in range(2):
+            with pytest.raises(PortError) as caught:
+                await stage.claim("tests", "TestsReady", {"README.md": "x"}, checks="checkpoint no_todo")
+            assert caught.value.code == "check.crashed"
+            said.append(str(caught.value))
+        (report,) = folder.iterdir()
+        assert [(str(report) in one, "Traceback" in one) for one in said] == [(True, False)] * 2
+        assert "raise IndexError(s.job.step)" in report.read_text(encoding="utf-8")
+        verdict = await stage.claim("tests", "TestsReady", {"README.md": "x"}, checks="checkpoint no_todo?")
+        assert stage.codes(verdict, "no_todo") == ["check.crashed"]
+        assert is_accepted(parsed("checkpoint no_todo?"), verdict), "advice refuses nothing"
 
     run(story())

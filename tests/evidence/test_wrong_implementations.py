@@ -104,7 +104,7 @@ def test_stubs_of_one_name_have_a_value_each() -> None:
     for wrong in (*near, *far):
         program = wrong.program(NAMESAKES)
         assert program is not None
-        assert compile(program, "namesakes", "exec")
+        ast.parse(program)
         assert "NotImplementedError" not in program
     assert near[-1].values("close") == ("its first argument", "3"), "with and without an argument"
     assert near[1].values("value") == ("0", "None"), "a setter returns nothing"

@@ -15,6 +15,7 @@ from treadle.agents.files import AROUND
 from treadle.agents.program import Patience
 from treadle.agents.registry import AgentSetup, key_variables, logins, parse_runner
 from treadle.agents.replay import FolderRecording, RecordedActivity, Recording
+from treadle.config.bug_reports import BugReports
 from treadle.config.kinds import parse_prices
 from treadle.config.model import ToolchainSettings
 from treadle.config.project import Project
@@ -131,7 +132,7 @@ class ProjectPorts:
         git = GitEffects(opened.lanes, opened.checkouts, verifier_of, policy, notifier, own_dump, body_of)
         return RepositoryPorts(
             workspace=opened.lanes,
-            checks=ClaimVerifier(facts, tools, cache, scope, partial(logged_proof, log)),
+            checks=ClaimVerifier(facts, tools, cache, scope, partial(logged_proof, log), bugs_of(self._project)),
             effects=VerifiedMerges(git, log),
             integration=opened.integration,
             log=log,
@@ -179,6 +180,11 @@ class ProjectPorts:
         hidden = permissions(protocol, job, self._store.payloads).hidden
         alone = settings_of(self._store.run(state.run)).config.workspace.driver == CONTAINER
         return LaneRules(keep_work=step.keep_work, hidden=hidden, alone=alone)
+
+
+def bugs_of(project: Project) -> BugReports:
+    """Return the folder for reports of bugs in Treadle."""
+    return BugReports(project.local / "bugs")
 
 
 # A run of this project as a recording of its agents' answers and files, for `--agent replay:RUN`.
@@ -385,6 +391,7 @@ class ProjectSurroundings(Surroundings):
                 spent=self._store.spent,
             ),
             progress=partial(self._hear, run.id),
+            bugs=bugs_of(self._project),
         )
 
     def dispatch(self, run: Run, desk: Desk, world: RunWorld) -> Dispatch:
