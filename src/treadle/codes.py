@@ -95,6 +95,7 @@ EVIDENCE: Final[dict[str, str]] = {
     "green.expected_failure": "A test that ran before is now marked as expected to fail.",
     "green.failing": "A test fails.",
     "green.flaky": "The verdict of a test changes from run to run on the same code.",
+    "green.hangs": "A test did not end in its time, which the run on the base commit limits.",
     "green.left_red": "A failing test is merged, because another instance implements its behaviour.",
     "green.lost": "A test that existed before is gone.",
     "green.none": "No test passed.",
