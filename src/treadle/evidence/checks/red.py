@@ -22,6 +22,7 @@ from treadle.evidence.checks.scope import measured_tree
 from treadle.evidence.criteria import kept_criteria, never_failed
 from treadle.evidence.examples import borrowed_constants
 from treadle.evidence.findings import CheckOutcome, CheckProblem, conclude, join_names, note, problem
+from treadle.evidence.hidden_code import hidden_code
 from treadle.evidence.manifest import NAME, read_manifest
 from treadle.evidence.sharpness import hollowed_trees, sharpness
 from treadle.evidence.subject import Subject, accepted_commits, is_gated_by
@@ -126,7 +127,7 @@ async def added(s: Subject) -> CheckOutcome:
 
 async def _red(s: Subject, exactly: int, *, may_pass: bool = False) -> CheckOutcome:
     run = await suite_on_work(s)
-    if problems := [*reason_for_doubt(run), *_wrong_order(run)]:
+    if problems := [*await hidden_code(s), *reason_for_doubt(run), *_wrong_order(run)]:
         return conclude(problems, ran=run_evidence(run))
     if not run.tests:
         return _by_exit_code(run)
