@@ -237,6 +237,7 @@ EVIDENCE: Final[dict[str, str]] = {
     "tests.rewritten": "A step changed an old test that passed, and it still passes: it may demand less than before.",
     "tests.stand_in": "A test passes with a value that its own example contradicts: it does not call the real code.",
     "tests.uncollectable": "A test file cannot be collected.",
+    "tests.undefined": "A new test uses a name that exists nowhere, so a line of it can never work.",
     "tests.unlisted": "The tests cannot be listed.",
     "tests.unreached": "A test passed without reaching any of its assertions.",
     "tests.unread": "Treadle cannot check the quality of tests in this language.",

@@ -40,6 +40,7 @@ from treadle.evidence.suite import (
     suite_on_work,
 )
 from treadle.evidence.test_quality import is_readable, smells_in
+from treadle.evidence.undefined_names import undefined_names
 from treadle.git.trees import TreeEntry
 from treadle.protocol.items import Json
 from treadle.toolchains.results import TestResult, TestRun
@@ -432,7 +433,18 @@ async def _quality(s: Subject, run: TestRun, ids: Sequence[str]) -> tuple[list[C
                 )
             elif smell.test in names:
                 notes.append(note(f"the test {smell.test} {smell.what}", file, smell.line, code="tests.weak"))
-        notes += await _borrowed(s, file) if is_readable(file) else []
+        if is_readable(file):
+            notes += await _borrowed(s, file)
+            problems += [
+                problem(
+                    f"uses {name}, which exists nowhere: the line cannot work with any implementation",
+                    file,
+                    line,
+                    expected="names that the tests or the interface define",
+                    code="tests.undefined",
+                )
+                for line, name in await undefined_names(s, file)
+            ]
     unread = [file for file in files if not is_readable(file)]
     if unread:
         what = f"the quality of tests in {join_names(unread)} was not checked: not available for this language"

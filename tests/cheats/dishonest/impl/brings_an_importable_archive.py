@@ -14,4 +14,4 @@ with zipfile.ZipFile("src/basket/prices.dat", "w") as archive:
 Path("src/basket/adding.py").write_text(
     "import sys\n\nsys.path.append(__file__.replace('adding.py', 'prices.dat'))\n\nfrom prices import total\n"
 )
-print('{"exit": {"type": "TestsPassed"}}')
+print('{"exit": {"type": "TestsPassed"}}')  # noqa: T201

@@ -14,4 +14,4 @@ source.write_text(CODE)
 py_compile.compile(str(source), cfile="src/basket/costs.pyc")
 source.unlink()
 Path("src/basket/adding.py").write_text("from basket.costs import total\n")
-print('{"exit": {"type": "TestsPassed"}}')
+print('{"exit": {"type": "TestsPassed"}}')  # noqa: T201

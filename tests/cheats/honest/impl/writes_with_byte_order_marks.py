@@ -18,4 +18,4 @@ def _cost(item: Item) -> int:
     return item.quantity * item.cents * (90 if item.quantity >= 10 else 100) // 100
 '''
 Path("src/basket/adding.py").write_text(TEXT, encoding="utf-8-sig")
-print('{"exit": {"type": "TestsPassed"}}')
+print('{"exit": {"type": "TestsPassed"}}')  # noqa: T201
