@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from tests.evidence.stage import ADD, MANIFEST, SPEC, TEST, Stage, is_accepted, parsed, run
+from tests.evidence.stage import ADD, MANIFEST, SKELETON, SPEC, TEST, Stage, is_accepted, parsed, run
 from treadle.config.bug_reports import BugReports
 from treadle.errors import PortError
 from treadle.evidence.catalogue import CHECKS
@@ -218,5 +218,28 @@ def test_a_check_that_crashes_charges_nobody_and_leaves_a_report(
         verdict = await stage.claim("tests", "TestsReady", {"README.md": "x"}, checks="checkpoint no_todo?")
         assert stage.codes(verdict, "no_todo") == ["check.crashed"]
         assert is_accepted(parsed("checkpoint no_todo?"), verdict), "advice refuses nothing"
+
+    run(story())
+
+
+def test_a_folder_of_the_product_may_be_called_specs(tmp_path: Path) -> None:
+    async def story() -> None:
+        given = {**SPEC, "targetPath": "src/specs"}
+        files = {"src/specs/__init__.py": "", "src/specs/add.py": SKELETON}
+        stage = await Stage(tmp_path, files=files, given=given).start()
+        tests = {
+            "tests/calc/test_add.py": TEST.replace("src.calc", "src.specs"),
+            "tests/calc/test_manifest.json": MANIFEST,
+        }
+        verdict = await stage.claim("tests", "TestsReady", tests, checks="checkpoint scope scope_tests red")
+        assert verdict.report == ""
+        done = {"src/specs/add.py": ADD}
+        verdict = await stage.claim(
+            "impl", "TestsPassed", done, checks="checkpoint tests_unmodified green no_undefined"
+        )
+        assert verdict.report == ""
+        beside = {"src/specs/test_more.py": "", "src/specs/add.py": SKELETON}
+        verdict = await stage.claim("tests", "TestsReady", beside, checks="checkpoint scope_tests", n="2.1")
+        assert "src/specs/add.py" in [place for place, _ in stage.found(verdict, "scope_tests")]
 
     run(story())

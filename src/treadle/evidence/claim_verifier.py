@@ -35,6 +35,7 @@ from treadle.protocol import vocabulary
 from treadle.protocol.artifacts import documents_of, place_of
 from treadle.protocol.items import Json, canonical
 from treadle.protocol.model import CheckRef
+from treadle.protocol.paths import collecting_folders
 from treadle.toolchains.process import COUNT
 
 
@@ -79,6 +80,10 @@ class ClaimVerifier(Checks):
             origin = await self._git.origin(case.state, job.inst)
             changed = tuple(await self._git.changes(origin, commit))
             work = Checkpoint(commit=commit, tree=await self._git.tree(commit), base=origin, changed=changed)
+        before = await self._git.entries(work.base)
+        # A test that is put beside code of the product does not make it code of the tests.
+        added = collecting_folders(one.path for one in work.changed)
+        fresh = [folder for folder in added if not any(path.startswith(f"{folder}/") for path in before)]
         return Subject(
             job=job,
             case=case,
@@ -88,6 +93,7 @@ class ClaimVerifier(Checks):
             has_lane=has_lane,
             scope_of=self._scope_of,
             proof_of=self._proof_of,
+            test_folders=(*collecting_folders(before), *fresh),
         )
 
     async def _note_pending(self, s: Subject) -> None:

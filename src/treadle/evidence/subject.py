@@ -146,6 +146,8 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     proof_of: ProofOf = no_proof
     arg: str = ""
     """The argument of the check that is running."""
+    test_folders: tuple[str, ...] = ()
+    """Folders such as `specs` that hold tests at the base of this activity; elsewhere, they belong to the product."""
 
     @cached_property
     def inst(self) -> Instance:
@@ -182,7 +184,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             self.input.get(name) for name, field in fields.items() if field.type == "path" and "test" in name.lower()
         ]
         given = [clean_path(one) for one in named if isinstance(one, str) and not path_fault(one)]
-        return TestPaths(tuple(given), self.measure.settings.test_paths)
+        return TestPaths(tuple(given), self.measure.settings.test_paths, self.test_folders)
 
     @cached_property
     def is_frozen(self) -> bool:
