@@ -132,3 +132,49 @@ def test_equal_assertions_are_examples_unless_the_tests_change_them() -> None:
     assert examples(source.replace("assertEqual", "assertCountEqual")) == []
     assert examples(f"{source}    def assertEqual(self, a, b):\n        pass\n") == []
     assert examples(f"{source}    def setUp(self):\n        self.addTypeEqualityFunc(int, near)\n") == []
+
+
+HELPERS = """import asyncio
+from calc import add
+
+async def check(x):
+    assert await add(x) == 5
+
+def plain(x):
+    assert add(x) == 5
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "is_noted"),
+    [
+        ("async def test_it():\n    assert await add(2) == 5", False),
+        ("async def test_it():\n    await check(1)", False),
+        ("async def test_it():\n    await asyncio.gather(check(1), check(2))", False),
+        (
+            "async def test_it():\n    async with asyncio.TaskGroup() as group:\n        group.create_task(check(1))",
+            False,
+        ),
+        ("async def test_it():\n    await asyncio.to_thread(plain, 1)", False),
+        ("async def test_it():\n    async for x in add(1):\n        assert x == 3", False),
+        ("def test_it():\n    asyncio.run(check(1))", False),
+        ("def test_it():\n    with Pool() as pool:\n        pool.submit(plain, 1).result()", False),
+        ("def test_it():\n    with Pool() as pool:\n        list(pool.map(plain, [1]))", False),
+        ("async def test_it():\n    check(1)", True),
+        ("def test_it():\n    Thread(target=plain, args=(1,)).start()", True),
+        ("def test_it():\n    Pool().submit(plain, 1)", True),
+        ("def test_it():\n    def inner():\n        assert add(1) == 2\n    Thread(target=inner).start()", True),
+    ],
+)
+def test_assertions_count_where_their_failure_reaches_the_test(test: str, is_noted: bool) -> None:
+    found = [one for one in smells(f"{HELPERS}\n{test}\n") if one.test == "test_it"]
+    assert [one.is_certain for one in found] == ([False] if is_noted else [])
+
+
+def test_awaited_results_are_examples() -> None:
+    body = "        result = await add(2)\n        self.assertEqual(result, 5)\n        assert await add(3) == 6\n"
+    source = f"class TestIt(IsolatedAsyncioTestCase):\n    async def test_it(self):\n{body}"
+    assert [(one.callee, one.argument, one.expected) for one in examples(source)] == [
+        ("add", "2", "5"),
+        ("add", "3", "6"),
+    ]

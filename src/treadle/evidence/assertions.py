@@ -137,11 +137,18 @@ def names_called(nodes: Iterable[ast.AST]) -> Iterator[str]:
     return (last_name(one.func) for one in nodes if isinstance(one, ast.Call))
 
 
-def names_handed_over(nodes: Iterable[ast.AST]) -> Iterator[str]:
+def names_handed_over(nodes: Iterable[ast.AST], apart: Collection[int] = ()) -> Iterator[str]:
     """Yield the names of functions that other functions are to call: `pool.submit(check)`, `addCleanup(self.check)`."""
     for one in nodes:
-        if isinstance(one, ast.Call) and last_name(one.func) not in _APART:
-            yield from (last_name(part) for part in (*one.args, *(word.value for word in one.keywords)))
+        if isinstance(one, ast.Call):
+            given = [*one.args, *(word.value for word in one.keywords)]
+            yield from (last_name(part) for part in given if id(part) not in apart)
+
+
+def never_awaited(nodes: Iterable[ast.AST], coroutines: Collection[str]) -> set[int]:
+    """Return the calls of coroutines that nothing awaits, so that their bodies do not run."""
+    alone = [one.value for one in nodes if isinstance(one, ast.Expr) and isinstance(one.value, ast.Call)]
+    return {id(one) for one in alone if last_name(one.func) in coroutines}
 
 
 # Finds the functions that assert something, by their bodies: in a test file, and in other files that it imports.
@@ -224,7 +231,7 @@ def _called(function: Function) -> Iterator[str]:
     nodes, apart = list(live(function.body)), run_apart(function)
     within = [one for one in nodes if id(one) not in apart]
     yield from names_called(within)
-    yield from names_handed_over(within)
+    yield from names_handed_over(within, apart)
 
 
 def _imported_files(file: str, text: str, named: Named) -> list[str]:

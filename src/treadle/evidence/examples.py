@@ -80,13 +80,14 @@ def _of(name: str, test: Function, imported: set[str], *, plain_only: bool) -> I
         match statement:
             case ast.Return():
                 return
-            case ast.Assign(targets=[ast.Name(id=target)], value=ast.Call() as call):
-                results[target] = None if target in results else call
+            case ast.Assign(targets=[ast.Name(id=target)], value=ast.Call() | ast.Await() as given):
+                call = _awaited(given)
+                results[target] = call if target not in results and isinstance(call, ast.Call) else None
             case ast.Assert() | ast.Expr() if not (plain_only and isinstance(statement, ast.Expr)):
                 compared = exact_comparison(statement)
                 if compared is None:
                     continue
-                left, right = compared.left, compared.comparators[0]
+                left, right = _awaited(compared.left), _awaited(compared.comparators[0])
                 for result, value in ((left, right), (right, left)):
                     called = results.get(result.id) if isinstance(result, ast.Name) else result
                     if isinstance(called, ast.Call) and is_value(value):
@@ -94,6 +95,11 @@ def _of(name: str, test: Function, imported: set[str], *, plain_only: bool) -> I
                         first = called.args[0] if called.args else None
                         argument = ast.unparse(first) if first is not None and is_value(first) else UNKNOWN
                         yield Example(name, last_name(called.func), argument, ast.unparse(value), is_imported)
+
+
+def _awaited(node: ast.expr) -> ast.expr:
+    """Return what an expression awaits, or itself: a stub that is awaited returns the same value."""
+    return node.value if isinstance(node, ast.Await) else node
 
 
 def is_value(node: ast.expr) -> bool:

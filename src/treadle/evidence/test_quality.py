@@ -20,6 +20,7 @@ from treadle.evidence.assertions import (
     live,
     names_called,
     names_handed_over,
+    never_awaited,
     run_apart,
 )
 from treadle.evidence.code_shapes import (
@@ -232,6 +233,8 @@ class _Readable(msgspec.Struct, frozen=True):
     """Functions that assert something."""
     silent: set[str]
     """Functions of the file with the name of an assertion of `unittest` that assert nothing."""
+    coroutines: set[str] = set()
+    """Asynchronous functions of the file."""
 
     def is_assertion(self, name: str) -> bool:
         """Whether a call by this name asserts something: its body is known, or its name says so."""
@@ -255,7 +258,12 @@ def smells(source: str, beside: Collection[str] = ()) -> list[Smell]:
     raising = [one for one in functions if any(isinstance(inner, ast.Assert | ast.Raise) for inner in ast.walk(one))]
     known = {*beside, *asserting_functions({"": source})}
     own = {one.name for one in functions if is_own_assertion(one.name)}
-    file = _Readable({*known, *(one.name for one in raising if one.name not in own)}, own - known)
+    plain = {one.name for one in functions if isinstance(one, ast.FunctionDef)}
+    file = _Readable(
+        {*known, *(one.name for one in raising if one.name not in own)},
+        own - known,
+        {one.name for one in functions} - plain,
+    )
     named = dict(functions_by_name(module))
     bent = [f"line {line}: {kind}" for line, kind in silent_equalities(functions, known)]
     found: list[Smell] = []
@@ -277,7 +285,10 @@ def smells(source: str, beside: Collection[str] = ()) -> list[Smell]:
 
 
 _NOTHING: Final = "asserts nothing"
-_ELSEWHERE: Final = "asserts only in a thread or process of its own, where a failure does not reach the test"
+_ELSEWHERE: Final = (
+    "asserts only in a thread, in a future that it does not read or in a coroutine that nothing awaits: a failure there"
+    " does not reach the test"
+)
 
 
 def _asserting_hooks(name: str, named: Mapping[str, Function], file: _Readable) -> str:
@@ -293,16 +304,16 @@ def _asserting_hooks(name: str, named: Mapping[str, Function], file: _Readable) 
 
 def _smell(test: Function, file: _Readable) -> str:
     every = list(live(test.body))
-    apart = run_apart(test)
+    apart = run_apart(test) | never_awaited(every, file.coroutines)
     nodes = [one for one in every if id(one) not in apart]
     judged = [(one, plain) for one in nodes if (plain := file.plain(one))]
     asserts = [one for _, one in judged]
     can_fail = [one for one in asserts if not _always_holds(one.test)]
     calls = {id(node) for node, _ in judged if isinstance(node, ast.Call)}
     rest = [one for one in nodes if id(one) not in calls]
-    if can_fail or _calls_an_assertion(test, rest, file):
+    if can_fail or _calls_an_assertion(test, rest, file, apart):
         within = {id(node) for one, _ in judged for node in ast.walk(one)}
-        others = _calls_an_assertion(test, [node for node in nodes if id(node) not in within], file)
+        others = _calls_an_assertion(test, [node for node in nodes if id(node) not in within], file, apart)
         return _of_mocks(test, asserts) or ("" if others else beside_the_point(test, can_fail))
     if asserts:
         return f"asserts only what always holds: {ast.unparse(asserts[0].test)}"
@@ -361,13 +372,15 @@ def _takes_any_exception(call: ast.Call) -> bool:
     return bool(call.args) and ast.unparse(call.args[0]) in ("Exception", "BaseException")
 
 
-def _calls_an_assertion(test: Function, nodes: list[ast.AST], file: _Readable) -> bool:
+def _calls_an_assertion(
+    test: Function, nodes: list[ast.AST], file: _Readable, apart: Collection[int] = frozenset()
+) -> bool:
     """Whether a test raises a failure, or calls or hands over something that asserts, by its name or its body."""
     arguments = [one.arg for one in (*test.args.args, *test.args.kwonlyargs)]
     return (
         any(isinstance(one, ast.Raise) and is_failure(one) for one in nodes)
         or any(map(file.is_assertion, names_called(nodes)))
-        or not file.asserting.isdisjoint(names_handed_over(nodes))
+        or not file.asserting.isdisjoint(names_handed_over(nodes, apart))
         or any(_sounds_asserting(name) or name == "benchmark" for name in arguments)
     )
 
