@@ -90,6 +90,7 @@ EVIDENCE: Final[dict[str, str]] = {
     "evidence.rejected": "The parent has rejected the merged work on a criterion.",
     "evidence.shared_test": "A criterion has no test of its own: each of its tests stands for another one, too.",
     "format.failing": "The project's format command failed.",
+    "green.attributes": "An attribute of git changes files when they are checked out, so they are not what was tested.",
     "green.bent": "Code changed the tests, their runner or their verdicts while they ran.",
     "green.broken": "A test that passed before fails now.",
     "green.expected_failure": "A test that ran before is now marked as expected to fail.",

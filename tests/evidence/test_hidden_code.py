@@ -103,3 +103,31 @@ def test_each_step_answers_for_its_own_files(tmp_path: Path) -> None:
             assert ("src/calc/odd.py", "source.encoding") in stage.found(verdict, check)
 
     run(story())
+
+
+ATTRIBUTES = """* text=auto
+*.sh text eol=lf
+*.bat text eol=crlf
+*.py eol=crlf
+add.py ident
+/src/**/*.py filter=mine
+src/calc/add.py working-tree-encoding=UTF-16
+*.png filter=lfs
+*.py working-tree-encoding=UTF-8
+"""
+
+
+def test_attributes_that_change_files_are_refused(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await (await Stage(tmp_path).start()).tested()
+        files = {"src/calc/add.py": ADD, ".gitattributes": ATTRIBUTES, "run.bat": "echo\n"}
+        verdict = await stage.claim("impl", "TestsPassed", files, checks="checkpoint green")
+        found = [place for place, code in stage.found(verdict, "green") if code == "green.attributes"]
+        assert found == [f".gitattributes:{line}" for line in (4, 5, 6, 7)]
+        kept = "".join(ATTRIBUTES.splitlines(keepends=True)[:3])
+        verdict = await stage.claim(
+            "impl", "TestsPassed", {**files, ".gitattributes": kept}, checks="checkpoint green", n="1.2"
+        )
+        assert verdict.report == ""
+
+    run(story())

@@ -10,6 +10,7 @@ from collections.abc import Collection
 from pathlib import PurePosixPath
 from typing import Final
 
+from treadle.evidence.attributes import changing_attributes
 from treadle.evidence.findings import CheckProblem, problem
 from treadle.evidence.source_text import encoding_fault, is_python
 from treadle.evidence.subject import Subject
@@ -24,13 +25,14 @@ _BINARY: Final = "the source of this code; if a tool has made the file, name it 
 
 
 async def hidden_code(s: Subject) -> list[CheckProblem]:
-    """Return a problem for each file of this step whose code no reader of the work sees."""
+    """Return a problem for each file of this step whose code is not what the readers of the work see."""
     before = {one.id for one in (await s.entries(s.work.base)).values()}
     now = await s.entries()
     paths = [one.path for one in s.changed_files() if one.path in now and now[one.path].id not in before]
     found = await s.git.shows(s.work.commit, paths)
     named = {path: (data or b"")[:_LARGEST] for path, data in found.items()}
-    return [one for path, data in named.items() if (one := _hidden(path, data, now.keys())) is not None]
+    hidden = [one for path, data in named.items() if (one := _hidden(path, data, now.keys())) is not None]
+    return [*hidden, *await changing_attributes(s)]
 
 
 def _hidden(path: str, data: bytes, paths: Collection[str]) -> CheckProblem | None:
