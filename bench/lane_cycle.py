@@ -53,10 +53,11 @@ class Counted(ProjectTools):
         files: tuple[str, ...] | None = None,
         limit: float | None = None,
         *,
+        test_limit: float | None = None,
         mirrors: bool = True,
     ) -> TestRun:
         self.runs[self.stage] += 1
-        return await super().test(path, ids, files, limit, mirrors=mirrors)
+        return await super().test(path, ids, files, limit, test_limit=test_limit, mirrors=mirrors)
 
     async def collect(self, path: Path, files: tuple[str, ...] | None = None) -> CollectedTests:
         self.runs[self.stage] += 1

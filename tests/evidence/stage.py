@@ -141,7 +141,7 @@ class Stage:
         self,
         step: str,
         exit_: str,
-        files: Mapping[str, str | None] | None = None,
+        files: Mapping[str, str | bytes | None] | None = None,
         fields: Mapping[str, Json] | None = None,
         checks: str | tuple[CheckRef, ...] | None = None,
         inst: str = "root",
@@ -190,7 +190,7 @@ class Stage:
         return Case(protocol=self.protocol, state=self.state, payloads=self.payloads, claim=claim)
 
     @staticmethod
-    def change(root: Path, files: Mapping[str, str | None]) -> None:
+    def change(root: Path, files: Mapping[str, str | bytes | None]) -> None:
         write(root, {path: text for path, text in files.items() if text is not None})
         for path, text in files.items():
             if text is None:

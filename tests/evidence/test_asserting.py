@@ -2,7 +2,7 @@
 
 import pytest
 
-from treadle.evidence.test_quality import asserting_functions
+from treadle.evidence.assertions import asserting_functions
 
 BODIES = {
     "assert x == 1": True,

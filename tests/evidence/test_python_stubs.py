@@ -2,7 +2,7 @@
 
 import pytest
 
-from treadle.evidence.stubs import stubs
+from treadle.evidence.stubs import python_beyond, stubs
 
 MISSING = {
     "def f(): raise NotImplementedError": ["f"],
@@ -33,3 +33,16 @@ THERE = (
 @pytest.mark.parametrize("source", [*MISSING, *THERE])
 def test_missing_bodies_are_listed_and_abstract_ones_are_not(source: str) -> None:
     assert [name for name, _ in stubs(source)] == MISSING.get(source, [])
+
+
+GETTER = "class Box:\n    @property\n    def value(self):\n        return 1\n"
+SETTER = "    @value.setter\n    def value(self, new):\n        raise NotImplementedError\n"
+
+
+def test_an_accessor_completes_a_property_and_does_not_replace_it() -> None:
+    assert python_beyond(GETTER, GETTER + SETTER) == []
+    again = "    def value(self):\n        raise NotImplementedError\n"
+    assert [line for line, _ in python_beyond(GETTER, GETTER + again)] == [5]
+    written = GETTER + SETTER.replace("raise NotImplementedError", "self.new = new")
+    assert python_beyond(written, written) == []
+    assert [what for _, what in python_beyond(written, GETTER)] == ["value.setter was there and is gone"]

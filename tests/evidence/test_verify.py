@@ -5,9 +5,17 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from tests.evidence.stage import ADD, MANIFEST, SPEC, TEST, Stage, is_accepted, parsed, run
+from tests.evidence.stage import ADD, MANIFEST, SKELETON, SPEC, TEST, Stage, is_accepted, parsed, run
+from treadle.config.bug_reports import BugReports
+from treadle.errors import PortError
+from treadle.evidence.catalogue import CHECKS
+from treadle.evidence.claim_verifier import ClaimVerifier
+from treadle.evidence.findings import CheckOutcome
+from treadle.evidence.measurements import Cache
+from treadle.evidence.subject import Subject
 from treadle.kernel.state import Slot
 from treadle.ports import CheckProgress
+from treadle.prompts.scope import scope
 from treadle.protocol.load import load
 from treadle.protocol.model import Field
 
@@ -101,7 +109,7 @@ def test_a_check_that_cannot_run_has_not_passed(tmp_path: Path) -> None:
         verdict = await stage.claim("tests", "TestsReady", {}, checks="checkpoint no_such_check manifest")
         assert stage.codes(verdict, "no_such_check") == ["check.unknown"]
         stage.insts["root"].slots["impl.TestsPassed"] = Slot("sha256:gone", seq=1)
-        verdict = await stage.claim("review", "Approved", {}, checks="interface_unmodified readonly")
+        verdict = await stage.claim("review", "Approved", {}, checks="interface_unmodified no_secrets")
         assert [one.ok for one in verdict.results] == [False, True]
         assert stage.codes(verdict, "interface_unmodified") == ["check.unavailable"]
         assert "sha256:gone" in verdict.report
@@ -200,5 +208,57 @@ def test_a_failing_view_does_not_fail_the_checks(tmp_path: Path, monkeypatch: py
         tests = {"tests/calc/test_add.py": TEST, "tests/calc/test_manifest.json": MANIFEST}
         verdict = await stage.claim("tests", "TestsReady", tests, checks="commit red")
         assert [one.ok for one in verdict.results] == [True, True]
+
+    run(story())
+
+
+def test_a_check_that_crashes_charges_nobody_and_leaves_a_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def crash(s: Subject) -> CheckOutcome:
+        raise IndexError(s.job.step)
+
+    async def story() -> None:
+        monkeypatch.setitem(CHECKS, "no_todo", crash)
+        stage = await Stage(tmp_path).start()
+        folder = tmp_path / "bugs"
+        stage.verifier = ClaimVerifier(
+            stage.facts, stage.tools, Cache(stage.cache, b"key"), scope, bugs=BugReports(folder)
+        )
+        said: list[str] = []
+        for _ in range(2):
+            with pytest.raises(PortError) as caught:
+                await stage.claim("tests", "TestsReady", {"README.md": "x"}, checks="checkpoint no_todo")
+            assert caught.value.code == "check.crashed"
+            said.append(str(caught.value))
+        (report,) = folder.iterdir()
+        assert [(str(report) in one, "Traceback" in one) for one in said] == [(True, False)] * 2
+        assert "raise IndexError(s.job.step)" in report.read_text(encoding="utf-8")
+        verdict = await stage.claim("tests", "TestsReady", {"README.md": "x"}, checks="checkpoint no_todo?")
+        assert stage.codes(verdict, "no_todo") == ["check.crashed"]
+        assert is_accepted(parsed("checkpoint no_todo?"), verdict), "advice refuses nothing"
+
+    run(story())
+
+
+def test_a_folder_of_the_product_may_be_called_specs(tmp_path: Path) -> None:
+    async def story() -> None:
+        given = {**SPEC, "targetPath": "src/specs"}
+        files = {"src/specs/__init__.py": "", "src/specs/add.py": SKELETON}
+        stage = await Stage(tmp_path, files=files, given=given).start()
+        tests = {
+            "tests/calc/test_add.py": TEST.replace("src.calc", "src.specs"),
+            "tests/calc/test_manifest.json": MANIFEST,
+        }
+        verdict = await stage.claim("tests", "TestsReady", tests, checks="checkpoint scope scope_tests red")
+        assert verdict.report == ""
+        done = {"src/specs/add.py": ADD}
+        verdict = await stage.claim(
+            "impl", "TestsPassed", done, checks="checkpoint tests_unmodified green no_undefined"
+        )
+        assert verdict.report == ""
+        beside = {"src/specs/test_more.py": "", "src/specs/add.py": SKELETON}
+        verdict = await stage.claim("tests", "TestsReady", beside, checks="checkpoint scope_tests", n="2.1")
+        assert "src/specs/add.py" in [place for place, _ in stage.found(verdict, "scope_tests")]
 
     run(story())

@@ -44,8 +44,8 @@ def test_candidates_follow_the_signature(signature: str, wanted: list[str]) -> N
 def test_every_round_gives_each_missing_function_its_next_candidate() -> None:
     known = examples("def test_a():\n    assert add(1, 2) == 3\n")
     made = rounds([STUBS], known)
-    assert [one.returns["add"] for one in made] == ["None", "0", "3", "its first argument"]
-    assert [one.returns["full"] for one in made] == ["None", "False", "True", "True"]
+    assert [one.values("add") for one in made] == [("None",), ("0",), ("3",), ("its first argument",)]
+    assert [one.values("full") for one in made] == [("None",), ("False",), ("True",), ("True",)]
     program = made[3].program(STUBS)
     assert program is not None
     space: dict[str, object] = {}
@@ -53,6 +53,72 @@ def test_every_round_gives_each_missing_function_its_next_candidate() -> None:
     assert eval("add(5, 6), Box(1).full()", space) == (5, True)
     assert rounds(["def add(a, b): return a + b\n"], known) == []
     assert made[2].described(["add"]) == "add returns 3"
+
+
+NAMESAKES = """
+class Box:
+    def __init__(self, n):
+        raise NotImplementedError
+    @property
+    def value(self):
+        raise NotImplementedError
+    @value.setter
+    def value(self, new):
+        raise NotImplementedError
+    @value.deleter
+    def value(self):
+        raise NotImplementedError
+    class Lid:
+        def __init__(self):
+            raise NotImplementedError
+        def close(self, how):
+            raise NotImplementedError
+    def close(self):
+        raise NotImplementedError
+
+class Crate:
+    def __init__(self):
+        raise NotImplementedError
+    @overload
+    def close(self, a: int) -> int: ...
+    @overload
+    def close(self, a: str) -> str: ...
+    def close(self, a):
+        raise NotImplementedError
+
+@singledispatch
+def close(thing):
+    raise NotImplementedError
+@close.register
+def _(thing: int) -> int:
+    raise NotImplementedError
+@close.register
+def _(*, thing: str):
+    raise NotImplementedError
+"""
+
+
+def test_stubs_of_one_name_have_a_value_each() -> None:
+    known = examples("def test_a():\n    assert close(1) == 3\n")
+    near, far = rounds([NAMESAKES], known), far_rounds([NAMESAKES], "seed")
+    for wrong in (*near, *far):
+        program = wrong.program(NAMESAKES)
+        assert program is not None
+        ast.parse(program)
+        assert "NotImplementedError" not in program
+    assert near[-1].values("close") == ("its first argument", "3"), "with and without an argument"
+    assert near[1].values("value") == ("0", "None"), "a setter returns nothing"
+
+
+def test_an_example_refutes_functions_of_one_name_only_together() -> None:
+    source = (
+        "class Box:\n    def full(self) -> int:\n        raise NotImplementedError\n"
+        "class Sack:\n    def full(self, most: int) -> int:\n        raise NotImplementedError\n"
+    )
+    (example,) = examples("def test_a():\n    assert Sack().full(4) == 4\n")
+    made = {one.values("full"): one for one in rounds([source], [example])}
+    assert made[("0",)].is_refuted_by(example)
+    assert not made[("4", "its first argument")].is_refuted_by(example)
 
 
 def test_an_example_refutes_without_a_run() -> None:

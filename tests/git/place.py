@@ -3,7 +3,7 @@
 import asyncio
 import os
 import subprocess
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -60,11 +60,11 @@ def git(where: Path, *words: str, ok: bool = True, env: dict[str, str] | None = 
     return done.stdout.strip()
 
 
-def write(root: Path, files: dict[str, str]) -> None:
+def write(root: Path, files: Mapping[str, str | bytes]) -> None:
     for name, text in files.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
 
 
 FILES = {

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from treadle.protocol.paths import (
     TestPaths,
     clean_path,
+    collecting_folders,
     glob_fault,
     is_pattern,
     is_test,
@@ -210,3 +211,24 @@ def test_configured_folders_count_as_tests_too() -> None:
 )
 def test_only_globs_of_tests_name_tests(glob: str, expected: bool) -> None:
     assert names_tests(glob) is expected
+
+
+def test_doubtful_folders_belong_to_the_tests_only_where_tests_are_found() -> None:
+    product = (
+        "src/app/specs/parser.py",
+        "src/app/spec/cart.ts",
+        "specs/reader.py",
+        "spec/model.go",
+        "app/testing/a.py",
+    )
+    tests = ("spec/spec_helper.rb", "packages/a/spec/support.js", "specs/test_reader.py", "src/app/specs/cart.spec.ts")
+    assert [path for path in product if is_test(path)] == []
+    assert [path for path in tests if not is_test(path)] == []
+    found = collecting_folders(("specs/test_a.py", "specs/helping.py", "lib/testing/tests/test_b.py", "src/spec/a.py"))
+    assert found == ("specs",)
+    paths = TestPaths(collected=found)
+    assert (paths.is_test("specs/helping.py"), paths.is_code("src/spec/a.py"), paths.is_code("specification.py")) == (
+        True,
+        True,
+        True,
+    )

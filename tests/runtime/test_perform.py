@@ -10,9 +10,10 @@ import msgspec
 from tests.runtime.stage import ONE_STEP, Stage, with_role
 from treadle.agents.command import CommandRunner
 from treadle.agents.program import Patience
+from treadle.config.bug_reports import BugReports
 from treadle.kernel.commands import RunChecks
 from treadle.kernel.events import CheckResult
-from treadle.ports import Case, Progress, Verdict
+from treadle.ports import Case, Checks, Progress, Verdict
 from treadle.protocol.model import CheckRef
 from treadle.runtime.world import RunWorld
 from treadle.store.records import Run
@@ -46,17 +47,18 @@ class Heard(Stage):
     """A stage that hears what is told."""
 
     notes: tuple[tuple[str, str], ...] = ()
-    checks: Knowing | Advising = Knowing()
+    checks: Checks = Knowing()
 
     def world(self, run: Run) -> RunWorld:
-        return dataclasses.replace(super().world(run), checks=self.checks, progress=self.hear)
+        bugs = BugReports(self.root / "bugs")
+        return dataclasses.replace(super().world(run), checks=self.checks, progress=self.hear, bugs=bugs)
 
     def hear(self, act: str, progress: Progress) -> None:
         if progress.note:
             self.notes += ((act, progress.note),)
 
 
-def played(tmp_path: Path, checks: Knowing | Advising, *gates: CheckRef) -> tuple[str, tuple[tuple[str, str], ...]]:
+def played(tmp_path: Path, checks: Checks, *gates: CheckRef) -> tuple[str, tuple[tuple[str, str], ...]]:
     """How a run of one step with these gates ends, and what is told meanwhile."""
     table = with_role(ONE_STEP)
     main = table.graphs["main"]
@@ -99,3 +101,17 @@ def test_advice_beside_a_check_of_the_same_name_refuses_nothing(tmp_path: Path) 
     gates = (CheckRef(name="post_check", arg="duty"), CheckRef(name="post_check", arg="advice", advisory=True))
     outcome, notes = played(tmp_path, Advising("post_check:advice"), *gates)
     assert (outcome, len(notes)) == ("Done", 1)
+
+
+class Crashing:
+    """Checks with a bug."""
+
+    async def verify(self, job: RunChecks, case: Case) -> Verdict:
+        raise IndexError(job.step, case.state.run)
+
+
+def test_a_bug_charges_no_attempt_and_leaves_one_report(tmp_path: Path) -> None:
+    outcome, notes = played(tmp_path, Crashing(), CheckRef(name="scope"))
+    assert (outcome, notes) == ("Crashed", ()), "the agent is not asked again"
+    (report,) = (tmp_path / "bugs").iterdir()
+    assert "raise IndexError(job.step, case.state.run)" in report.read_text(encoding="utf-8")

@@ -11,6 +11,7 @@ from tests.toolchains.projects import write
 from treadle.toolchains.go_output import GoPackage, GoStream, listing_command, read_packages
 from treadle.toolchains.gotest import GoTest, option_against_canaries, with_options
 from treadle.toolchains.results import TestRun
+from treadle.toolchains.sandbox import NONE
 
 STREAMS = Path(__file__).with_name("go")
 
@@ -292,3 +293,30 @@ def test_tests_have_the_file_and_line_of_their_source(tmp_path: Path) -> None:
     write(tmp_path, "a_test.go", "\n".join(["package p", "", *lines, ""]))
     package = GoPackage(str(tmp_path), "m/p", "p", ("a_test.go",))
     assert package.tests() == {"TestA": ("a_test.go", 3), "FuzzB": ("a_test.go", 6), "Example": ("a_test.go", 7)}
+
+
+OLDER = sorted(str(path) for path in Path("/usr/lib").glob("go-1.*/bin/go"))
+"""Debian's packages of Go, such as golang-1.19-go."""
+
+
+@pytest.mark.skipif(not OLDER, reason="no older Go is installed: apt-get install golang-1.19-go")
+@pytest.mark.parametrize("program", OLDER)
+def test_older_versions_of_go_have_canaries_too(tmp_path: Path, program: str) -> None:
+    test = (
+        'package calc\n\nimport "testing"\n\nfunc TestTwo(t *testing.T) {\n\tif Two() != 2 {\n\t\tt.Fatal()\n\t}\n}\n'
+    )
+    files = {
+        "go.mod": "module example.org/calc\n\ngo 1.18\n",
+        "calc.go": "package calc\n\nfunc Two() int { return 2 }\n",
+        "calc_test.go": test,
+    }
+    for name, text in files.items():
+        write(tmp_path, name, text)
+    runner = GoTest(command=(program, "test", "./..."), timeout=120.0, sandbox=NONE)
+    good = asyncio.run(runner.test(tmp_path))
+    assert (good.bent, good.problems, good.is_green, good.is_witnessed) == ((), (), True, True)
+    (tmp_path / "calc.go").write_text("package calc\n\nfunc Two() int { return 3 }\n")
+    assert asyncio.run(runner.test(tmp_path)).failed == {"example.org/calc::TestTwo"}
+    ends = 'package calc\n\nimport "os"\n\nfunc Two() int { os.Exit(0); return 2 }\n'
+    (tmp_path / "calc.go").write_text(ends)
+    assert not asyncio.run(runner.test(tmp_path)).is_green

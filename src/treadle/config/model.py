@@ -101,6 +101,13 @@ class ToolchainSettings(_Section, frozen=True, kw_only=True):
         "`!ctypes` removes one from its own list.",
     ] = ()
     timeout: Annotated[int, kinds.SECONDS, "How long one of these commands may take."] = 600
+    hang: Annotated[
+        int,
+        kinds.whole(0),
+        "Seconds that one test may always take; more if the slowest test on the base commit takes more than a tenth of "
+        "this. All tests together may take five times as long, or ten times as long as on the base commit. 0: only "
+        "`timeout` counts.",
+    ] = 30
 
     def command(self, name: str, **places: str) -> Words:
         """Return one of the commands, with `{root}` (your checkout) and `{report}` replaced by their paths."""

@@ -13,6 +13,7 @@ import msgspec
 from treadle.agents.files import AROUND
 from treadle.agents.program import Patience
 from treadle.agents.registry import AgentSetup, key_variables, logins, parse_runner
+from treadle.config.bug_reports import BugReports
 from treadle.config.kinds import parse_prices
 from treadle.config.model import ToolchainSettings
 from treadle.config.project import Project
@@ -128,7 +129,7 @@ class ProjectPorts:
         git = GitEffects(opened.lanes, opened.checkouts, verifier_of, gaps_of, policy, notifier, own_dump, body_of)
         return RepositoryPorts(
             workspace=opened.lanes,
-            checks=ClaimVerifier(facts, tools, cache, scope, partial(logged_proof, log)),
+            checks=ClaimVerifier(facts, tools, cache, scope, partial(logged_proof, log), bugs_of(self._project)),
             effects=git,
             integration=opened.integration,
             log=log,
@@ -176,6 +177,11 @@ class ProjectPorts:
         hidden = permissions(protocol, job, self._store.payloads).hidden
         alone = settings_of(self._store.run(state.run)).config.workspace.driver == CONTAINER
         return LaneRules(keep_work=step.keep_work, hidden=hidden, alone=alone)
+
+
+def bugs_of(project: Project) -> BugReports:
+    """Return the folder for reports of bugs in Treadle."""
+    return BugReports(project.local / "bugs")
 
 
 Hear = Callable[[str, str, Progress], None]
@@ -290,6 +296,7 @@ class ProjectSurroundings(Surroundings):
                 spent=self._store.spent,
             ),
             progress=partial(self._hear, run.id),
+            bugs=bugs_of(self._project),
         )
 
     def dispatch(self, run: Run, desk: Desk, world: RunWorld) -> Dispatch:

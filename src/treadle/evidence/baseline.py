@@ -15,6 +15,7 @@ from treadle.evidence.findings import CheckProblem, join_names, note, problem
 from treadle.evidence.manifest import has_own_manifest, read_manifest
 from treadle.evidence.measurements import ActivityMeasurements
 from treadle.evidence.project_facts import RepositoryFacts
+from treadle.evidence.source_text import decode_source
 from treadle.evidence.subject import WRITES_TESTS, Subject
 from treadle.evidence.suite import bad_tests, describe_test, file_of, suite_before, suite_on_work
 from treadle.protocol.model import Graph, tag_of
@@ -213,9 +214,9 @@ def red_at_start(start: TestRun, run: TestRun) -> set[str]:
 def _definition(path: str, data: bytes | None, id_: str, *, whole: bool = True) -> str:
     """A test as it is written, without its layout, or only the body of a function; empty if there is none."""
     if not path.endswith(".py"):
-        return _block((data or b"").decode(errors="replace"), id_)
+        return _block(decode_source(path, data or b""), id_)
     try:
-        node: ast.AST = ast.parse((data or b"").decode())
+        node: ast.AST = ast.parse(decode_source(path, data or b""))
     except (SyntaxError, ValueError, RecursionError):
         return ""
     for name in id_.partition("[")[0].split("::")[1:]:

@@ -29,6 +29,7 @@ from typing import Literal
 
 import msgspec
 
+from treadle.config.bug_reports import NO_REPORTS, BugReports
 from treadle.errors import PortError
 from treadle.evidence.baseline import baseline_notes
 from treadle.evidence.catalogue import CHECKS, POINTLESS_AFTER
@@ -56,6 +57,7 @@ from treadle.protocol import vocabulary
 from treadle.protocol.artifacts import documents_of, place_of
 from treadle.protocol.items import Json, canonical
 from treadle.protocol.model import CheckRef
+from treadle.protocol.paths import collecting_folders
 from treadle.toolchains.process import COUNT
 
 
@@ -63,14 +65,21 @@ class ClaimVerifier(Checks):
     """`ports.Checks` over a repository and a project's tools."""
 
     def __init__(
-        self, git: RepositoryFacts, tools: ProjectTools, cache: Cache, scope_of: ScopeOf, proof_of: ProofOf = no_proof
+        self,
+        git: RepositoryFacts,
+        tools: ProjectTools,
+        cache: Cache,
+        scope_of: ScopeOf,
+        proof_of: ProofOf = no_proof,
+        bugs: BugReports = NO_REPORTS,
     ) -> None:
         self._git, self._tools, self._cache, self._scope_of, self._proof_of = git, tools, cache, scope_of, proof_of
+        self._bugs = bugs
 
     async def verify(self, job: RunChecks, case: Case) -> Verdict:
         """Return the verdict on a claim, or on a step of checks. A check that could not run has not passed."""
         subject = await self._subject(job, case)
-        outcomes = await _run_all(subject)
+        outcomes = await _run_all(subject, self._bugs)
         results = _results(subject, outcomes)
         fields: dict[str, Json] = {}
         if job.exit and not failed_checks(job.checks, results):
@@ -97,6 +106,10 @@ class ClaimVerifier(Checks):
             origin = await self._git.origin(case.state, job.inst)
             changed = tuple(await self._git.changes(origin, commit))
             work = Checkpoint(commit=commit, tree=await self._git.tree(commit), base=origin, changed=changed)
+        before = await self._git.entries(work.base)
+        # A test that is put beside code of the product does not make it code of the tests.
+        added = collecting_folders(one.path for one in work.changed)
+        fresh = [folder for folder in added if not any(path.startswith(f"{folder}/") for path in before)]
         return Subject(
             job=job,
             case=case,
@@ -106,6 +119,7 @@ class ClaimVerifier(Checks):
             has_lane=has_lane,
             scope_of=self._scope_of,
             proof_of=self._proof_of,
+            test_folders=(*collecting_folders(before), *fresh),
         )
 
     async def _note_pending(self, s: Subject) -> None:
@@ -122,7 +136,7 @@ class ClaimVerifier(Checks):
             await self._git.integration.note_pending(s.case.state, s.job, work.commit)
 
 
-async def _run_all(s: Subject) -> dict[str, CheckOutcome]:
+async def _run_all(s: Subject, bugs: BugReports) -> dict[str, CheckOutcome]:
     """Run the checks in the order of the gate.
 
     A check that an earlier failure makes pointless is skipped, and has not passed.
@@ -135,20 +149,20 @@ async def _run_all(s: Subject) -> dict[str, CheckOutcome]:
             skipped = refuse(f"was not run, because '{reason}' failed", code="check.skipped")
             outcomes[_key(ref)] = msgspec.structs.replace(skipped, skipped=True)
         else:
-            outcomes[_key(ref)] = await _run_timed(msgspec.structs.replace(s, arg=ref.arg), ref, number)
+            outcomes[_key(ref)] = await _run_timed(msgspec.structs.replace(s, arg=ref.arg), ref, number, bugs)
         _report_progress(s, ref, number, outcomes[_key(ref)])
         if not outcomes[_key(ref)].ok and not ref.advisory:
             refused.append(ref.name)
     return changed_files(s, outcomes)
 
 
-async def _run_timed(s: Subject, ref: CheckRef, number: int) -> CheckOutcome:
+async def _run_timed(s: Subject, ref: CheckRef, number: int, bugs: BugReports) -> CheckOutcome:
     """Run one check and measure its time; report the count of its tests while they run."""
     began = time.monotonic()
     _report_progress(s, ref, number)
     counting = COUNT.set(lambda done, tests: _report_progress(s, ref, number, tests=(done, tests)))
     try:
-        one = await _run_check(s, ref)
+        one = await _run_check(s, ref, bugs)
     finally:
         COUNT.reset(counting)
     return msgspec.structs.replace(one, took=time.monotonic() - began)
@@ -175,8 +189,12 @@ def _report_progress(
         s.case.watch(Progress(check=now))
 
 
-async def _run_check(s: Subject, ref: CheckRef) -> CheckOutcome:
-    """Run one check; a bug of Treadle, or a fault of its surroundings, becomes a failed check that reports it."""
+async def _run_check(s: Subject, ref: CheckRef, bugs: BugReports) -> CheckOutcome:
+    """Run one check. A fault of its surroundings that stays becomes a failed check.
+
+    A bug in a check says nothing about the work: it stops the verification with a `PortError`, so that no attempt is
+    charged and a person is asked. Of an advisory check, only the advice is missing.
+    """
     check = CHECKS.get(ref.name)
     if check is None:
         return refuse(f"there is no check '{ref.name}'", code="check.unknown")
@@ -193,9 +211,10 @@ async def _run_check(s: Subject, ref: CheckRef) -> CheckOutcome:
             raise
         return refuse(f"could not be checked: {error}", code="check.unavailable")
     except Exception as error:
-        return refuse(
-            f"could not be checked, which is a bug in Treadle: {type(error).__name__}: {error}", code="check.crashed"
-        )
+        said = bugs.describe(error, f"the check '{_display_name(ref)}'")
+        if not ref.advisory:
+            raise PortError(said, code="check.crashed") from error
+        return refuse(said, code="check.crashed")
 
 
 async def _notes(s: Subject, outcomes: dict[str, CheckOutcome]) -> tuple[str, ...]:

@@ -29,12 +29,49 @@ def parse_python(source: str) -> ast.Module | None:
 
 
 def functions_by_name(module: ast.Module) -> Iterator[tuple[str, Function]]:
-    """Yield the functions of a file and the methods of its classes, those as `Class::method`."""
-    for node in module.body:
+    """Yield the functions of a file and the methods of its classes, as a runner names them: `Class::method`.
+
+    A class also has the methods that it inherits from another class of the file; those of a nested class are
+    `Class::Inner::method`.
+    """
+    yield from _members(module.body, "", {})
+
+
+def _members(body: Sequence[ast.stmt], prefix: str, known: dict[str, ast.ClassDef]) -> Iterator[tuple[str, Function]]:
+    known = {**known, **{one.name: one for one in _defined_in(body) if isinstance(one, ast.ClassDef)}}
+    for node in _defined_in(body):
         if isinstance(node, Function):
-            yield node.name, node
+            yield f"{prefix}{node.name}", node
         elif isinstance(node, ast.ClassDef):
-            yield from ((f"{node.name}::{one.name}", one) for one in node.body if isinstance(one, Function))
+            owner = f"{prefix}{node.name}::"
+            yield from _members(node.body, owner, known)
+            own = {one.name for one in _defined_in(node.body)}
+            for name, method in inherited_methods(node, known).items():
+                if name not in own:
+                    yield f"{owner}{name}", method
+
+
+def inherited_methods(owner: ast.ClassDef, known: Mapping[str, ast.ClassDef], depth: int = 8) -> dict[str, Function]:
+    """Return the methods that a class has from others of its file, by name."""
+    found: dict[str, Function] = {}
+    for base in reversed(owner.bases):
+        above = known.get(last_name(base))
+        if above is not None and above is not owner and depth:
+            found |= inherited_methods(above, known, depth - 1)
+            found |= {one.name: one for one in _defined_in(above.body) if isinstance(one, Function)}
+    return found
+
+
+def _defined_in(body: Sequence[ast.stmt]) -> Iterator[Function | ast.ClassDef]:
+    """Yield the functions and classes that a body defines, also where it does so under a condition."""
+    for node in body:
+        if isinstance(node, Function | ast.ClassDef):
+            yield node
+        elif isinstance(node, ast.If | ast.Try | ast.With):
+            parts = [node.body, getattr(node, "orelse", []), getattr(node, "finalbody", [])]
+            parts += [one.body for one in getattr(node, "handlers", [])]
+            for part in parts:
+                yield from _defined_in(part)
 
 
 def last_name(node: ast.AST) -> str:

@@ -21,6 +21,7 @@ from treadle.evidence.code_shapes import (
     parse_python,
 )
 from treadle.evidence.subject import Subject, accepted_commits
+from treadle.evidence.unittest_assertions import exact_comparison, is_own_assertion, plain_assertion
 
 UNKNOWN = "?"
 """In place of an argument that is no plain value."""
@@ -49,10 +50,13 @@ def examples(source: str) -> list[Example]:
     own = {node.name for node in module.body if isinstance(node, Function | ast.ClassDef)}
     stored = {one.id for one in ast.walk(module) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
     imported = {one.name for one in listed} - own - stored
+    # What `assertEqual` means is unknown where the file changes it.
+    methods = {node.name for node in ast.walk(module) if isinstance(node, Function)}
+    changes = any(map(is_own_assertion, methods)) or "addTypeEqualityFunc" in source
     found: list[Example] = []
     for name, test in functions_by_name(module):
         parameters = {one.arg for one in ast.walk(test.args) if isinstance(one, ast.arg)}
-        found += _of(name, test, imported - parameters)
+        found += _of(name, test, imported - parameters, plain_only=changes)
     return found
 
 
@@ -70,15 +74,20 @@ def used_names(node: ast.AST) -> set[str]:
     return found | {one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute)}
 
 
-def _of(name: str, test: Function, imported: set[str]) -> Iterator[Example]:
+def _of(name: str, test: Function, imported: set[str], *, plain_only: bool) -> Iterator[Example]:
     results: dict[str, ast.Call | None] = {}
     for statement in test.body:
         match statement:
             case ast.Return():
                 return
-            case ast.Assign(targets=[ast.Name(id=target)], value=ast.Call() as call):
-                results[target] = None if target in results else call
-            case ast.Assert(test=ast.Compare(left=left, ops=[ast.Eq()], comparators=[right])):
+            case ast.Assign(targets=[ast.Name(id=target)], value=ast.Call() | ast.Await() as given):
+                call = _awaited(given)
+                results[target] = call if target not in results and isinstance(call, ast.Call) else None
+            case ast.Assert() | ast.Expr() if not (plain_only and isinstance(statement, ast.Expr)):
+                compared = exact_comparison(statement)
+                if compared is None:
+                    continue
+                left, right = _awaited(compared.left), _awaited(compared.comparators[0])
                 for result, value in ((left, right), (right, left)):
                     called = results.get(result.id) if isinstance(result, ast.Name) else result
                     if isinstance(called, ast.Call) and is_value(value):
@@ -86,6 +95,11 @@ def _of(name: str, test: Function, imported: set[str]) -> Iterator[Example]:
                         first = called.args[0] if called.args else None
                         argument = ast.unparse(first) if first is not None and is_value(first) else UNKNOWN
                         yield Example(name, last_name(called.func), argument, ast.unparse(value), is_imported)
+
+
+def _awaited(node: ast.expr) -> ast.expr:
+    """Return what an expression awaits, or itself: a stub that is awaited returns the same value."""
+    return node.value if isinstance(node, ast.Await) else node
 
 
 def is_value(node: ast.expr) -> bool:
@@ -105,7 +119,6 @@ _HOPS: Final = 4
 """Files that a name is followed through."""
 _MOST: Final = 500
 _NEARLY: Final = ("approx",)
-_EQUAL: Final = ("assertEqual", "assertAlmostEqual", "assertEquals", "assertIs")
 
 
 class BorrowedName(msgspec.Struct, frozen=True):
@@ -218,10 +231,8 @@ def constants(module: ast.Module) -> dict[str, tuple[int, str]]:
 
 def _expected(node: ast.AST) -> Iterator[ast.expr]:
     """Yield both sides of an assertion of equality."""
-    match node:
+    match plain_assertion(node):
         case ast.Assert(test=ast.Compare(left=left, ops=[ast.Eq() | ast.Is()], comparators=[right])):
-            sides = [left, right]
-        case ast.Call(func=ast.Attribute(attr=attr), args=[left, right, *_]) if attr in _EQUAL:
             sides = [left, right]
         case _:
             return

@@ -22,6 +22,7 @@ import msgspec
 
 from treadle.config.model import ToolchainSettings
 from treadle.errors import PortError
+from treadle.evidence.hanging import HangLimit, hang_limit
 from treadle.evidence.project_facts import ProjectTools, RepositoryFacts
 from treadle.toolchains.line_coverage import LineCoverage
 from treadle.toolchains.results import CollectedTests, CommandResult, TestRun
@@ -115,7 +116,7 @@ class ActivityMeasurements:
 
     async def known_suite(self, tree: str) -> TestRun:
         """Return a run of all tests on an earlier tree: the last one by any activity, or else a new one."""
-        return await self.earlier_suite(tree) or await self.suite(tree, mirrors=False)
+        return await self.earlier_suite(tree) or await self.suite(tree, limit=self.settings.timeout, mirrors=False)
 
     async def earlier_suite(self, tree: str) -> TestRun | None:
         """Return the last run of all tests on a tree with the same tools and settings; None if there is none."""
@@ -147,15 +148,18 @@ class ActivityMeasurements:
         """Run the tests: all of them, those with some ids, or those in some files.
 
         `again` numbers a rerun after the first run; its result is cached for this activity only. `limit` ends the run
-        after so many seconds. `mirrors=False` runs no copies of tests: for comparisons that do not decide whether
-        the work is accepted.
+        after so many seconds; without it, the run on the base commit limits it. `mirrors=False` runs no copies of
+        tests: for comparisons that do not decide whether the work is accepted.
         """
         tree = await self._as_delivered(tree)
         chosen = None if ids is None else tuple(sorted(ids))
         wanted = None if files is None else tuple(sorted(files))
 
         async def run(path: Path) -> TestRun:
-            return await self._require_start(await self._tools.test(path, chosen, wanted, limit, mirrors=mirrors))
+            hang = None if limit is not None else await self._hang_limit(tree)
+            seconds, each = (hang.suite, hang.test) if hang else (limit, None)
+            done = await self._tools.test(path, chosen, wanted, seconds, test_limit=each, mirrors=mirrors)
+            return await self._require_start(hang.explain(done) if hang else done)
 
         question: tuple[object, ...] = ("test", chosen, wanted, *([again] if again else []))
         if not mirrors:
@@ -167,6 +171,13 @@ class ActivityMeasurements:
         if not again and chosen is None and wanted is None and done.is_believable:
             await self._cache.put(("seen", tree, self._tools.identity), done)
         return done
+
+    async def _hang_limit(self, tree: str) -> HangLimit | None:
+        """Return the time that tests may take on a tree; None for the base commit itself, and before a run."""
+        if not self._run:
+            return None
+        base = await self._as_delivered(await self._git.tree(await self._git.start(self._run)))
+        return hang_limit(await self.earlier_suite(base), self.settings) if base != tree else None
 
     async def unstable(self, tree: str, ids: Sequence[str], times: int) -> set[str]:
         """Return the tests with a verdict on a tree that changes from run to run. The cache remembers unstable tests.

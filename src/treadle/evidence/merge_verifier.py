@@ -14,6 +14,7 @@ from treadle.evidence.findings import CheckProblem, join_names, note, problem
 from treadle.evidence.manifest import has_own_manifest, manifest_place, parse_manifest
 from treadle.evidence.measurements import ActivityMeasurements, Cache
 from treadle.evidence.project_facts import ProjectTools, RepositoryFacts
+from treadle.evidence.source_text import decode_source
 from treadle.evidence.subject import accepted_exits, payload
 from treadle.evidence.suite import bad_tests, describe_test, file_of, reason_for_doubt, run_evidence
 from treadle.git.commit_message import papers_of
@@ -265,7 +266,7 @@ class DeliveryVerifier:
             if before is None or before == now:
                 continue
             try:
-                old, new = [read_pieces(path, (data or b"").decode(errors="replace")) for data in (before, now)]
+                old, new = [read_pieces(path, decode_source(path, data or b"")) for data in (before, now)]
             except (SyntaxError, ValueError, RecursionError):
                 broken.add(path)
                 continue

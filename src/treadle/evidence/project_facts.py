@@ -15,10 +15,14 @@ from treadle.git.lanes import Lanes
 from treadle.git.slots import Checkouts
 from treadle.git.trees import PathChange, TreeEntry, Trees
 from treadle.kernel.state import State
+from treadle.toolchains.command import PlainCommand
+from treadle.toolchains.gotest import GoTest
+from treadle.toolchains.junit import Junit
 from treadle.toolchains.line_coverage import LineCoverage
+from treadle.toolchains.pytest import Pytest
 from treadle.toolchains.results import CollectedTests, CommandResult, TestRun
 from treadle.toolchains.scaling import ScalingMeasurement, ScalingProbe
-from treadle.toolchains.toolchain import ProjectToolchain, build, environment_fingerprint, tests_of
+from treadle.toolchains.toolchain import ProjectToolchain, build, environment_fingerprint
 
 
 class RepositoryFacts:
@@ -151,10 +155,11 @@ class ProjectTools:
         files: tuple[str, ...] | None = None,
         limit: float | None = None,
         *,
+        test_limit: float | None = None,
         mirrors: bool = True,
     ) -> TestRun:
-        """Run the tests; `limit` shortens the project's timeout, in seconds."""
-        return await _adapted(self._toolchain, limit, mirrors).test(path, ids, files)
+        """Run the tests; `limit` shortens the project's timeout, and `test_limit` that of one test, in seconds."""
+        return await _adapted(self._toolchain, limit, test_limit, mirrors=mirrors).test(path, ids, files)
 
     async def collect(self, path: Path, files: tuple[str, ...] | None = None) -> CollectedTests:
         return await self._toolchain.collect(path, files)
@@ -177,12 +182,17 @@ class ProjectTools:
         return await build(tuple(argv), path, timeout=settings.timeout, sandbox=self._toolchain.sandbox)
 
 
-def _adapted(chain: ProjectToolchain, limit: float | None, mirrors: bool) -> ProjectToolchain:
-    """Return the toolchain with a timeout of at most `limit` seconds, and without mirrors if they are not wanted."""
-    given = chain.settings
-    timeout = given.timeout if limit is None else min(given.timeout, math.ceil(limit))
-    settings = msgspec.structs.replace(given, timeout=timeout, mirrors=given.mirrors if mirrors else 0)
-    if chain.tests is None or settings == given:
+def _adapted(
+    chain: ProjectToolchain, limit: float | None, test_limit: float | None, *, mirrors: bool
+) -> ProjectToolchain:
+    """Return the toolchain with shorter timeouts, and without mirrors if they are not wanted."""
+    tests = chain.tests
+    if not isinstance(tests, Pytest | Junit | GoTest | PlainCommand):
         return chain
-    tests = tests_of(settings, chain.root, chain.sandbox)
-    return msgspec.structs.replace(chain, settings=settings, tests=tests)
+    if limit is not None:
+        tests = msgspec.structs.replace(tests, timeout=min(tests.timeout, math.ceil(limit)))
+    if isinstance(tests, Pytest):
+        if test_limit is not None:
+            tests = msgspec.structs.replace(tests, test_timeout=min(test_limit, tests.timeout / 2))
+        tests = msgspec.structs.replace(tests, mirrors=tests.mirrors if mirrors else 0)
+    return msgspec.structs.replace(chain, tests=tests)

@@ -56,10 +56,24 @@ _PADDING: Final = "\n" + 60 * f"# {'-' * 77}\n"
 """Padding against tests that weigh a file instead of calling its code: by its size, nothing is missing."""
 
 
-class WrongImplementation(msgspec.Struct, frozen=True):
-    """The return value of each missing function in one round, by name."""
+def _head(function: Function) -> str:
+    """Return a stub's signature. Stubs may share a name (a getter and its setter, several `__init__`), but two with
+    the same signature can stand for the same value.
+    """
+    returns = f" -> {ast.unparse(function.returns)}" if function.returns else ""
+    prefix = "".join(f"@{ast.unparse(one)} " for one in function.decorator_list)
+    return f"{prefix}{function.name}({ast.unparse(function.args)}){returns}"
 
-    returns: dict[str, str]
+
+class WrongImplementation(msgspec.Struct, frozen=True):
+    """The return value of each missing function in one round, by its signature and its name."""
+
+    returns: dict[str, tuple[str, str]]
+    """Signature → name and value."""
+
+    def values(self, name: str) -> tuple[str, ...]:
+        """Return the values of the functions with a name."""
+        return tuple(dict.fromkeys(value for own, value in self.returns.values() if own == name))
 
     def program(self, source: str) -> str | None:
         """A program in which it does; None if nothing is missing in it."""
@@ -67,24 +81,23 @@ class WrongImplementation(msgspec.Struct, frozen=True):
         return None if program is None else program + _PADDING
 
     def _expression(self, function: Function) -> str:
-        said = self.returns.get(function.name, "None")
+        _, said = self.returns.get(_head(function), ("", "None"))
         return _parameters(function)[0].arg if said == _ARGUMENT else said
 
     def is_refuted_by(self, example: Example) -> bool:
         """Whether an example contradicts this implementation, without a test run."""
-        said = self.returns.get(example.callee)
-        value = example.argument if said == _ARGUMENT else said
-        return value not in (None, UNKNOWN) and not _equal(str(value), example.expected)
+        values = [example.argument if one == _ARGUMENT else one for one in self.values(example.callee)]
+        return bool(values) and all(one != UNKNOWN and not _equal(one, example.expected) for one in values)
 
     def about(self, names: Collection[str]) -> tuple[str, ...]:
         """Return its return values for some of the functions."""
-        return tuple(what for name, what in self.returns.items() if name in names)
+        return tuple(what for name, what in self.returns.values() if name in names)
 
     def described(self, names: Iterable[str]) -> str:
         """In a few words, for those of the functions that are of interest."""
         wanted = set(names)
-        parts = [f"{name} returns {what}" for name, what in self.returns.items() if not wanted or name in wanted]
-        return ", ".join(parts[:4])
+        parts = [f"{name} returns {what}" for name, what in self.returns.values() if not wanted or name in wanted]
+        return ", ".join([*dict.fromkeys(parts)][:4])
 
 
 def rounds(sources: Iterable[str], known: Iterable[Example]) -> list[WrongImplementation]:
@@ -98,15 +111,15 @@ def rounds(sources: Iterable[str], known: Iterable[Example]) -> list[WrongImplem
 def far_rounds(sources: Iterable[str], seed: str) -> list[WrongImplementation]:
     """Return further, absurd wrong implementations, with values that depend on a seed so that no test can know them."""
     made = _in_rounds(sources, lambda one: far_candidates(one, seed))
-    return made if any(set(one.returns.values()) != {"None"} for one in made) else []
+    return made if any({value for _, value in one.returns.values()} != {"None"} for one in made) else []
 
 
 def _in_rounds(sources: Iterable[str], offer: Callable[[Function], list[str]]) -> list[WrongImplementation]:
-    functions = {one.name: one for source in sources for one in stub_functions(source)}
-    offers = {name: offer(one) for name, one in functions.items()}
-    most = max((len(one) for one in offers.values()), default=0)
+    functions = {_head(one): one for source in sources for one in stub_functions(source)}
+    offers = {head: (one.name, offer(one)) for head, one in functions.items()}
+    most = max((len(values) for _, values in offers.values()), default=0)
     return [
-        WrongImplementation({name: one[min(number, len(one) - 1)] for name, one in offers.items()})
+        WrongImplementation({head: (name, one[min(number, len(one) - 1)]) for head, (name, one) in offers.items()})
         for number in range(most)
     ]
 
@@ -138,8 +151,13 @@ def far_candidates(function: Function, seed: str) -> list[str]:
 
 
 def _returns(function: Function) -> str:
-    """Return the return annotation, empty if there is none; `None` for special methods other than `__call__`."""
+    """Return the return annotation, empty if there is none; `None` where nothing reads a result.
+
+    That is so for the setter and deleter of a property, and for special methods other than `__call__`.
+    """
     if function.name.startswith("__") and function.name != "__call__":
+        return "None"
+    if any(isinstance(one, ast.Attribute) and one.attr in ("setter", "deleter") for one in function.decorator_list):
         return "None"
     return ast.unparse(function.returns).strip("'\"") if function.returns else ""
 

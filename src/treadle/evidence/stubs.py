@@ -159,7 +159,7 @@ Beyond = tuple[int, str]
 _WORK: Final = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.NamedExpr, ast.Await)
 _TYPE_MAKERS: Final = ("TypeVar", "ParamSpec", "NewType", "TypeVarTuple")
 _ALIAS: Final = (ast.Name, ast.Attribute, ast.Subscript, ast.BinOp)
-_Named = Function | ast.ClassDef
+_ACCESSORS: Final = ("getter", "setter", "deleter")
 
 
 def python_beyond(before: str, after: str) -> list[Beyond]:
@@ -260,13 +260,21 @@ def _imported(module: ast.Module) -> set[str]:
 
 def _names(one: ast.stmt) -> list[str]:
     match one:
-        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+        case ast.FunctionDef() | ast.AsyncFunctionDef():
+            return [one.name + _accessor(one)]
+        case ast.ClassDef():
             return [one.name]
         case ast.Assign():
             return [ast.unparse(target) for target in one.targets]
         case ast.AnnAssign():
             return [ast.unparse(one.target)]
     return []
+
+
+def _accessor(one: Function) -> str:
+    """`.setter` or the like for a function that completes another one of its name instead of replacing it."""
+    found = [it for it in one.decorator_list if isinstance(it, ast.Attribute)]
+    return next((f".{it.attr}" for it in found if it.attr in _ACCESSORS and ast.unparse(it.value) == one.name), "")
 
 
 def _called(one: ast.stmt) -> str:

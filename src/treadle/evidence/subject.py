@@ -13,6 +13,7 @@ import msgspec
 
 from treadle.evidence.measurements import ActivityMeasurements
 from treadle.evidence.project_facts import RepositoryFacts
+from treadle.evidence.source_text import decode_source
 from treadle.git.checkpoint import Checkpoint
 from treadle.git.trees import PathChange, TreeEntry
 from treadle.kernel.commands import RunChecks
@@ -145,6 +146,8 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     proof_of: ProofOf = no_proof
     arg: str = ""
     """The argument of the check that is running."""
+    test_folders: tuple[str, ...] = ()
+    """Folders such as `specs` that hold tests at the base of this activity; elsewhere, they belong to the product."""
 
     @cached_property
     def inst(self) -> Instance:
@@ -181,7 +184,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             self.input.get(name) for name, field in fields.items() if field.type == "path" and "test" in name.lower()
         ]
         given = [clean_path(one) for one in named if isinstance(one, str) and not path_fault(one)]
-        return TestPaths(tuple(given), self.measure.settings.test_paths)
+        return TestPaths(tuple(given), self.measure.settings.test_paths, self.test_folders)
 
     @cached_property
     def is_frozen(self) -> bool:
@@ -223,12 +226,12 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     async def text(self, path: str, commit: str = "") -> str | None:
         """A file's text in a commit."""
         data = await self.git.show(commit or self.work.commit, path)
-        return None if data is None else data.decode(errors="replace")
+        return None if data is None else decode_source(path, data)
 
     async def texts(self, paths: Sequence[str], commit: str = "") -> dict[str, str]:
         """Read many files at once; a missing file has an empty text."""
         found = await self.git.shows(commit or self.work.commit, paths)
-        return {path: (data or b"").decode(errors="replace") for path, data in found.items()}
+        return {path: decode_source(path, data or b"") for path, data in found.items()}
 
     async def text_of_tests(self) -> str:
         """The text of all test files, without manifests and other data; of very many files, the first ones."""

@@ -13,6 +13,7 @@ from treadle.errors import PortError
 from treadle.evidence.checks.scope import measured_tree
 from treadle.evidence.criteria import identities, served_criteria, spec_of
 from treadle.evidence.findings import MOST, CheckOutcome, CheckProblem, CommandRun, problem
+from treadle.evidence.hanging import hanging_tests
 from treadle.evidence.manifest import has_own_manifest, read_manifest
 from treadle.evidence.subject import Subject, accepted_exits
 from treadle.protocol.items import Json
@@ -113,6 +114,8 @@ def reason_for_doubt(run: TestRun) -> list[CheckProblem]:
     if run.foreign:
         what = f"the tests imported your own checkout instead of the work: {', '.join(run.foreign[:5])}"
         return [problem(what, expected="an environment without a link to your checkout", code="env.editable")]
+    if run.ended == "timeout" and (late := list(hanging_tests(run))):
+        return [describe_test(one) for one in late]
     if not run.is_believable:
         reasons = list(run.problems or (f"the test command ended with '{run.ended}'",))
         said = run.output.strip()[-_SHOWN:]
@@ -136,7 +139,8 @@ def describe_test(test: TestResult) -> CheckProblem:
     )
     message = test.message.strip()
     said = f"{what}{f': {message}' if message else ''}"
-    return problem(said, test.file, test.line, test=test.id, code="green.failing")
+    code = "green.hangs" if test.kind == "timeout" else "green.failing"
+    return problem(said, test.file, test.line, test=test.id, code=code)
 
 
 def file_of(id_: str, run: TestRun) -> str:

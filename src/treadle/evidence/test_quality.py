@@ -6,114 +6,37 @@ accepted as the expected one, something left to chance) get advice.
 
 import ast
 import builtins
-from collections.abc import Collection, Iterator, Mapping
-from typing import Final
+import operator
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any, Final
 
 import msgspec
 
+from treadle.evidence.assertions import (
+    asserting_beside,
+    asserting_functions,
+    dead_reason,
+    is_failure,
+    live,
+    names_called,
+    names_handed_over,
+    never_awaited,
+    run_apart,
+)
 from treadle.evidence.code_shapes import (
     Function,
-    Named,
     functions_by_name,
-    imported_path,
     last_name,
-    module_files,
-    modules_by_name,
     parse_python,
 )
 from treadle.evidence.examples import used_names
 from treadle.evidence.subject import Subject
-
-# The part of a Python function that can run and can make it fail: not dead, and not swallowed by a handler.
-
-_CATCHES_ASSERTIONS: Final = frozenset({"AssertionError", "Exception", "BaseException"})
-_LEAVES: Final = ast.Return | ast.Raise | ast.Continue | ast.Break
-_SPEAKS: Final = ("fail", "assert", "exit")
-
-
-def live(body: list[ast.stmt]) -> Iterator[ast.AST]:
-    """Yield every node that can run, except where a failure would be caught and ignored."""
-    for statement in body:
-        yield from _live(statement)
-        if isinstance(statement, _LEAVES):
-            return
-
-
-def dead_reason(body: list[ast.stmt]) -> str:
-    """Why an assertion in a function has no effect; empty if none was found that has not."""
-    for node in (inner for statement in body for inner in ast.walk(statement)):
-        if isinstance(node, ast.Try) and _is_swallowed(node) and _has_assert(node.body):
-            return f"swallows its assertion (line {node.lineno}: the handler lets it pass)"
-        if isinstance(node, ast.With) and _suppresses(node) and _has_assert(node.body):
-            return f"suppresses its assertion (line {node.lineno})"
-        if isinstance(node, ast.If | ast.While) and _is_false(node.test) and _has_assert(node.body):
-            return f"asserts only where nothing is ever run (line {node.lineno})"
-    return "asserts only after it has ended" if _has_assert(body) else ""
-
-
-def _live(node: ast.stmt) -> Iterator[ast.AST]:
-    match node:
-        case ast.If() | ast.While():
-            yield from ast.walk(node.test)
-            yield from () if _is_false(node.test) else live(node.body)
-            yield from () if _is_true(node.test) else live(node.orelse)
-        case ast.For() | ast.AsyncFor():
-            yield from ast.walk(node.iter)
-            yield from (*live(node.body), *live(node.orelse))
-        case ast.Try():
-            yield from () if _is_swallowed(node) else live(node.body)
-            for handler in node.handlers:
-                yield from live(handler.body)
-            yield from (*live(node.orelse), *live(node.finalbody))
-        case ast.With() | ast.AsyncWith():
-            for item in node.items:
-                yield from ast.walk(item.context_expr)
-            yield from () if _suppresses(node) else live(node.body)
-        case ast.FunctionDef() | ast.AsyncFunctionDef():
-            yield from live(node.body)  # it is written there to be called
-        case _:
-            yield from ast.walk(node)
-
-
-def _is_swallowed(node: ast.Try) -> bool:
-    return any(_catches(handler.type) and not _speaks(handler.body) for handler in node.handlers)
-
-
-def _catches(kind: ast.expr | None) -> bool:
-    if kind is None:
-        return True
-    kinds = kind.elts if isinstance(kind, ast.Tuple) else [kind]
-    return any(ast.unparse(one).rpartition(".")[2] in _CATCHES_ASSERTIONS for one in kinds)
-
-
-def _speaks(body: list[ast.stmt]) -> bool:
-    """Whether a handler makes the test fail after all."""
-    nodes = [inner for statement in body for inner in ast.walk(statement)]
-    calls = [ast.unparse(one.func).lower() for one in nodes if isinstance(one, ast.Call)]
-    return any(isinstance(one, ast.Raise | ast.Assert) for one in nodes) or any(
-        word in name for name in calls for word in _SPEAKS
-    )
-
-
-def _suppresses(node: ast.With | ast.AsyncWith) -> bool:
-    calls = [item.context_expr for item in node.items if isinstance(item.context_expr, ast.Call)]
-    return any(
-        ast.unparse(one.func).rpartition(".")[2] == "suppress" and any(_catches(kind) for kind in one.args)
-        for one in calls
-    )
-
-
-def _has_assert(body: list[ast.stmt]) -> bool:
-    return any(isinstance(inner, ast.Assert) for statement in body for inner in ast.walk(statement))
-
-
-def _is_false(test: ast.expr) -> bool:
-    return isinstance(test, ast.Constant) and not test.value
-
-
-def _is_true(test: ast.expr) -> bool:
-    return isinstance(test, ast.Constant) and bool(test.value)
-
+from treadle.evidence.unittest_assertions import (
+    HOOKS,
+    is_own_assertion,
+    plain_assertion,
+    silent_equalities,
+)
 
 # Assertions that miss the code's behaviour: about its source text, or with a tolerance that accepts any result.
 # Python only.
@@ -242,22 +165,27 @@ def doomed_reason(test: Function) -> str:
 
 def _is_doomed(statement: ast.stmt) -> bool:
     """Something that every call of the test comes to, and that always fails."""
+    asserted = plain_assertion(statement.value if isinstance(statement, ast.Expr) else statement)
+    if asserted is not None and isinstance(asserted.test, ast.Constant):
+        return not asserted.test.value
     match statement:
-        case ast.Assert(test=ast.Constant(value=value)):
-            return not value
         case ast.Raise(exc=ast.Name(id=name) | ast.Call(func=ast.Name(id=name))):
             return name in ("NotImplementedError", "AssertionError")
-        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id="pytest"), attr="fail"))):
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id="pytest" | "self"), attr="fail"))):
             return True
     return False
 
 
 def _is_alone(test: Function, module: ast.Module) -> bool:
     """Whether a test uses only its own variables, builtins, and modules that lead to no other code."""
-    arguments = (*test.args.posonlyargs, *test.args.args, *test.args.kwonlyargs)
-    if arguments or test.decorator_list or any(isinstance(one, ast.Import | ast.ImportFrom) for one in ast.walk(test)):
+    if (
+        _arguments(test)
+        or test.decorator_list
+        or any(isinstance(one, ast.Import | ast.ImportFrom) for one in ast.walk(test))
+    ):
         return False
     names = {one.id for one in ast.walk(test) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
+    names -= {one.arg for one in test.args.args}
     known = {one.id for one in ast.walk(test) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
     for node in module.body:
         if isinstance(node, ast.Import):
@@ -265,6 +193,17 @@ def _is_alone(test: Function, module: ast.Module) -> bool:
         elif isinstance(node, ast.ImportFrom) and node.module in _INWARD and not node.level:
             known |= {one.asname or one.name for one in node.names}
     return names <= known | _BUILT_IN
+
+
+def _arguments(test: Function) -> list[ast.arg]:
+    """Return the arguments of a test, without a `self` that it only asserts with."""
+    every = [*test.args.posonlyargs, *test.args.args, *test.args.kwonlyargs]
+    if not every or every[0].arg != "self":
+        return every
+    calls = [one.func for one in ast.walk(test) if isinstance(one, ast.Call)]
+    asserting = [one.value for one in calls if isinstance(one, ast.Attribute) and is_own_assertion(one.attr)]
+    uses = [one for one in ast.walk(test) if isinstance(one, ast.Name) and one.id == "self"]
+    return every if len(uses) > len([one for one in uses if one in asserting]) else every[1:]
 
 
 _ASSERTING: Final = ("assert", "raises", "warns", "check", "expect", "verify", "fail", "should", "must", "approx")
@@ -287,6 +226,26 @@ def is_readable(path: str) -> bool:
     return path.endswith(".py")
 
 
+class _Readable(msgspec.Struct, frozen=True):
+    """What is known about the functions that a file of tests may call."""
+
+    asserting: set[str]
+    """Functions that assert something."""
+    silent: set[str]
+    """Functions of the file with the name of an assertion of `unittest` that assert nothing."""
+    coroutines: set[str] = set()
+    """Asynchronous functions of the file."""
+
+    def is_assertion(self, name: str) -> bool:
+        """Whether a call by this name asserts something: its body is known, or its name says so."""
+        return name in self.asserting or (name not in self.silent and _sounds_asserting(name))
+
+    def plain(self, node: ast.AST) -> ast.Assert | None:
+        """Return the plain assertion that a node stands for; None if it is none, or none that can fail."""
+        found = plain_assertion(node)
+        return None if isinstance(node, ast.Call) and last_name(node.func) in self.silent else found
+
+
 def smells(source: str, beside: Collection[str] = ()) -> list[Smell]:
     """Return the tests in a file that cannot fail, or fail only by accident; none if it cannot be parsed.
 
@@ -297,31 +256,75 @@ def smells(source: str, beside: Collection[str] = ()) -> list[Smell]:
         return []
     functions = [one for one in ast.walk(module) if isinstance(one, Function)]
     raising = [one for one in functions if any(isinstance(inner, ast.Assert | ast.Raise) for inner in ast.walk(one))]
-    asserting = {*beside, *(one.name for one in raising)}
+    known = {*beside, *asserting_functions({"": source})}
+    own = {one.name for one in functions if is_own_assertion(one.name)}
+    plain = {one.name for one in functions if isinstance(one, ast.FunctionDef)}
+    file = _Readable(
+        {*known, *(one.name for one in raising if one.name not in own)},
+        own - known,
+        {one.name for one in functions} - plain,
+    )
+    named = dict(functions_by_name(module))
+    bent = [f"line {line}: {kind}" for line, kind in silent_equalities(functions, known)]
     found: list[Smell] = []
-    for name, test in functions_by_name(module):
+    for name, test in named.items():
         if not test.name.startswith("test"):
             continue
-        if what := doomed_reason(test) or _smell(test, asserting) or idle_reason(test, module):
-            found.append(Smell(name, test.lineno, what))
-        elif what := _doubt(test, asserting):
+        what = doomed_reason(test) or _smell(test, file)
+        if what in (_NOTHING, _ELSEWHERE) and (hooks := _asserting_hooks(name, named, file)):
+            found.append(Smell(name, test.lineno, f"asserts only in {hooks}", is_certain=False))
+        elif bent and not what and "::" in name:
+            found.append(Smell(name, test.lineno, f"compares by an equality that never fails ({bent[0]})"))
+        elif what := what or idle_reason(test, module):
+            found.append(Smell(name, test.lineno, what, is_certain=what != _ELSEWHERE))
+        elif what := _doubt(test, file):
             found.append(Smell(name, test.lineno, what, is_certain=False))
         elif call := chance(test, module):
             found.append(Smell(name, test.lineno, f"leaves something to chance: {call}", is_certain=False))
     return sorted(found, key=lambda one: one.line)
 
 
-def _smell(test: Function, asserting: set[str]) -> str:
-    nodes = list(live(test.body))
-    asserts = [one for one in nodes if isinstance(one, ast.Assert)]
+_NOTHING: Final = "asserts nothing"
+_ELSEWHERE: Final = (
+    "asserts only in a thread, in a future that it does not read or in a coroutine that nothing awaits: a failure there"
+    " does not reach the test"
+)
+
+
+def _asserting_hooks(name: str, named: Mapping[str, Function], file: _Readable) -> str:
+    """Name the functions around a test that assert something: those of its class, then those of its file."""
+    owner = f"{name.rpartition('::')[0]}::" if "::" in name else ""
+    around = [named.get(f"{place}{hook}") for hook in sorted(HOOKS) for place in dict.fromkeys((owner, ""))]
+    own = [one for one in around if one is not None]
+    # A class may have its hooks from a class of another file.
+    elsewhere = HOOKS & file.asserting - {one.name for one in own} - {one.rpartition("::")[2] for one in named}
+    found = {one.name for one in own if not _smell(one, file)} | (elsewhere if owner else set())
+    return ", ".join(sorted(found))
+
+
+def _smell(test: Function, file: _Readable) -> str:
+    every = list(live(test.body))
+    apart = run_apart(test) | never_awaited(every, file.coroutines)
+    nodes = [one for one in every if id(one) not in apart]
+    judged = [(one, plain) for one in nodes if (plain := file.plain(one))]
+    asserts = [one for _, one in judged]
     can_fail = [one for one in asserts if not _always_holds(one.test)]
-    if can_fail or _calls_an_assertion(test, nodes, asserting):
-        within = {id(node) for one in asserts for node in ast.walk(one)}
-        others = _calls_an_assertion(test, [node for node in nodes if id(node) not in within], asserting)
+    calls = {id(node) for node, _ in judged if isinstance(node, ast.Call)}
+    rest = [one for one in nodes if id(one) not in calls]
+    if can_fail or _calls_an_assertion(test, rest, file, apart):
+        within = {id(node) for one, _ in judged for node in ast.walk(one)}
+        others = _calls_an_assertion(test, [node for node in nodes if id(node) not in within], file, apart)
         return _of_mocks(test, asserts) or ("" if others else beside_the_point(test, can_fail))
     if asserts:
         return f"asserts only what always holds: {ast.unparse(asserts[0].test)}"
-    return dead_reason(test.body) or "asserts nothing"
+    if len(nodes) < len(every) and not _smell_of_nodes(test, every, file):
+        return _ELSEWHERE
+    return dead_reason(test.body) or _NOTHING
+
+
+def _smell_of_nodes(test: Function, nodes: list[ast.AST], file: _Readable) -> bool:
+    """Whether none of some nodes asserts anything."""
+    return not any(file.plain(one) for one in nodes) and not _calls_an_assertion(test, nodes, file)
 
 
 def _of_mocks(test: Function, asserts: list[ast.Assert]) -> str:
@@ -334,18 +337,19 @@ def _of_mocks(test: Function, asserts: list[ast.Assert]) -> str:
         if isinstance(target, ast.Name)
     }
     loads = [one.id for one in ast.walk(test) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)]
-    others = set(loads) - mocks - _MOCKS - {"mock", "unittest", "pytest"}
-    if mocks and asserts and not others and not test.args.args:
+    arguments = _arguments(test)
+    others = set(loads) - mocks - _MOCKS - {"mock", "unittest", "pytest", "" if arguments else "self"}
+    if mocks and asserts and not others and not arguments:
         return f"asserts only what it told a mock itself: {ast.unparse(asserts[0].test)}"
     return ""
 
 
-def _doubt(test: Function, asserting: set[str]) -> str:
+def _doubt(test: Function, file: _Readable) -> str:
     """Why a test that can fail may still show little."""
     nodes = list(live(test.body))
-    asserts = [one for one in nodes if isinstance(one, ast.Assert) and not _always_holds(one.test)]
-    calls = [one for one in nodes if isinstance(one, ast.Call)]
-    sounding = [one for one in calls if last_name(one.func) in asserting or _sounds_asserting(last_name(one.func))]
+    asserts = [plain for one in nodes if (plain := file.plain(one)) and not _always_holds(plain.test)]
+    calls = [one for one in nodes if isinstance(one, ast.Call) and not file.plain(one)]
+    sounding = [one for one in calls if file.is_assertion(last_name(one.func))]
     if not sounding and asserts and all(_is_with_itself(one.test) for one in asserts):
         return f"compares a call with itself: {ast.unparse(asserts[0].test)}"
     if not asserts and sounding and all(_takes_any_exception(one) for one in sounding):
@@ -368,12 +372,16 @@ def _takes_any_exception(call: ast.Call) -> bool:
     return bool(call.args) and ast.unparse(call.args[0]) in ("Exception", "BaseException")
 
 
-def _calls_an_assertion(test: Function, nodes: list[ast.AST], asserting: set[str]) -> bool:
-    """A call of something that asserts, by its name or because its body is known."""
-    names = [last_name(one.func) for one in nodes if isinstance(one, ast.Call)]
+def _calls_an_assertion(
+    test: Function, nodes: list[ast.AST], file: _Readable, apart: Collection[int] = frozenset()
+) -> bool:
+    """Whether a test raises a failure, or calls or hands over something that asserts, by its name or its body."""
     arguments = [one.arg for one in (*test.args.args, *test.args.kwonlyargs)]
-    return any(name in asserting or _sounds_asserting(name) for name in names) or any(
-        _sounds_asserting(name) or name == "benchmark" for name in arguments
+    return (
+        any(isinstance(one, ast.Raise) and is_failure(one) for one in nodes)
+        or any(map(file.is_assertion, names_called(nodes)))
+        or not file.asserting.isdisjoint(names_handed_over(nodes, apart))
+        or any(_sounds_asserting(name) or name == "benchmark" for name in arguments)
     )
 
 
@@ -382,6 +390,8 @@ def _sounds_asserting(name: str) -> bool:
 
 
 def _always_holds(test: ast.expr) -> bool:
+    if (said := _value_of(test)) is not None:
+        return said
     match test:
         case ast.Constant(value=value):
             return bool(value)
@@ -402,91 +412,31 @@ def _always_holds(test: ast.expr) -> bool:
     return False
 
 
-# Finds the functions that assert something, by their bodies: in a test file, and in other files that it imports.
-#
-# Only test files count. A function's calls count as its own, as long as the called function is in one of these files.
+_ORDERS: Final[dict[type[ast.cmpop], Callable[[Any, Any], bool]]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.In: lambda one, other: one in other,
+    ast.NotIn: lambda one, other: one not in other,
+}
 
-_MOST: Final = 30
-"""Files that are read for one file of tests."""
-_LARGEST: Final = 500_000
-_CALLED: Final = frozenset({"fail", "raises", "warns"})
+
+def _value_of(test: ast.expr) -> bool | None:
+    """Whether a comparison of plain values holds; None for any other expression."""
+    match test:
+        case ast.Compare(left=ast.Constant(value=value), ops=[ast.IsNot()], comparators=[ast.Constant(value=None)]):
+            return value is not None
+        case ast.Compare(left=left, ops=[by], comparators=[right]) if type(by) in _ORDERS:
+            try:
+                return bool(_ORDERS[type(by)](ast.literal_eval(left), ast.literal_eval(right)))
+            except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+                return None
+    return None
 
 
 async def smells_in(s: Subject, file: str) -> list[Smell]:
     """Return the tests of a file of the work that cannot fail, or fail only by accident; none if it cannot be read."""
     return smells(await s.text(file) or "", await asserting_beside(s, file)) if is_readable(file) else []
-
-
-async def asserting_beside(s: Subject, file: str) -> set[str]:
-    """The names by which a file of Python tests can call functions that assert something, in other files of tests."""
-    named = modules_by_name(path for path in await s.entries() if s.tests.is_test(path))
-    texts = {file: await s.text(file) or ""}
-    around = [path for path in named.get("conftest", ()) if file.startswith(path.removesuffix("conftest.py"))]
-    due = [*around, *_imported_files(file, texts[file], named)]
-    while due and len(texts) < _MOST:
-        path = due.pop(0)
-        if path not in texts:
-            texts[path] = await s.text(path) or ""
-            due += _imported_files(path, texts[path], named)
-    return asserting_functions(texts)
-
-
-def asserting_functions(texts: Mapping[str, str]) -> set[str]:
-    """Return the names of the functions in some files that assert something, directly or through a call."""
-    modules = [module for text in texts.values() if (module := _parsed(text)) is not None]
-    functions = [one for module in modules for one in ast.walk(module) if isinstance(one, Function)]
-    found = {one.name for one in functions if _asserts(one)}
-    calls = [(one.name, set(_called(one))) for one in functions]
-    others = [
-        (one.asname, {one.name})
-        for module in modules
-        for node in ast.walk(module)
-        if isinstance(node, ast.ImportFrom)
-        for one in node.names
-        if one.asname
-    ]
-    size = -1
-    while size != len(found):
-        size = len(found)
-        found |= {name for name, used in (*calls, *others) if used & found}
-    return found
-
-
-def _asserts(function: Function) -> bool:
-    """Whether a body has something by which it makes a test fail."""
-    nodes = list(live(function.body))
-    return any(map(_is_failure, nodes)) or not _CALLED.isdisjoint(_called(function))
-
-
-def _is_failure(node: ast.AST) -> bool:
-    """Whether a node is an assertion, or raises an exception that may be one.
-
-    Builtin exceptions other than `AssertionError` have other reasons, as in a fake.
-    """
-    if not isinstance(node, ast.Raise) or node.exc is None:
-        return isinstance(node, ast.Assert | ast.Raise)
-    raised = ast.unparse(node.exc.func if isinstance(node.exc, ast.Call) else node.exc)
-    return raised == "AssertionError" or not hasattr(builtins, raised)
-
-
-def _called(function: Function) -> Iterator[str]:
-    for one in live(function.body):
-        if isinstance(one, ast.Call):
-            yield last_name(one.func)
-
-
-def _imported_files(file: str, text: str, named: Named) -> list[str]:
-    """The files that another one imports."""
-    wanted: list[str] = []
-    for node in ast.walk(_parsed(text) or ast.Module(body=[], type_ignores=[])):
-        match node:
-            case ast.Import(names=names):
-                wanted += [imported_path(one.name, 0, file) for one in names]
-            case ast.ImportFrom(module=module, names=names, level=level):
-                above = imported_path(module, level, file)
-                wanted += [above, *(f"{above}/{one.name}".lstrip("/") for one in names)]
-    return [one for path in dict.fromkeys(wanted) for one in module_files(path, named)]
-
-
-def _parsed(text: str) -> ast.Module | None:
-    return parse_python(text) if len(text) <= _LARGEST else None

@@ -4,7 +4,7 @@ Both are relative to the repository, with `/`, and never lead out of it or into 
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Final
 
@@ -98,10 +98,15 @@ def quote_glob(glob: str) -> str:
 
 _FOLDERS: Final = frozenset(
     """
-    test tests __tests__ __mocks__ __snapshots__ spec specs testdata e2e
+    test tests __tests__ __mocks__ __snapshots__ testdata e2e
     androidTest integrationTest functionalTest testFixtures
     """.split()
 )
+_DOUBTFUL: Final = frozenset({"spec", "specs", "testing"})
+"""Folders of tests in some projects, and parts of the product in others: the files in them decide."""
+_PRODUCT: Final = frozenset({"src", "lib", "app", "pkg", "internal", "source"})
+_BY_NAME: Final = frozenset({".py", ".pyi", ".go", ".rs", ".java", ".kt", ".cs", ".swift"})
+"""Languages whose runners find tests by the names of files, and whose sources lie in any folder."""
 _PROJECT: Final = re.compile(r"[^/]+\.((Unit|Integration)?Tests?)\Z")
 """A folder such as `Shop.Tests`, which is how .NET calls a project of tests."""
 _NAMES: Final = tuple(
@@ -144,6 +149,8 @@ class TestPaths(msgspec.Struct, frozen=True):
     """Where the specification of the part has its own tests."""
     configured: tuple[str, ...] = ()
     """The paths that the project's settings declare as tests."""
+    collected: tuple[str, ...] = ()
+    """Folders of a doubtful name in which the runner finds tests (`collecting_folders`)."""
 
     def is_test(self, path: str) -> bool:
         """Whether a file belongs to the tests."""
@@ -154,7 +161,11 @@ class TestPaths(msgspec.Struct, frozen=True):
         return not self.is_test(path)
 
     def _is_named(self, path: str) -> bool:
-        for folder in (*self.folders, *self.configured):  # a plain loop: this is asked about every file of a tree
+        for folder in (
+            *self.folders,
+            *self.configured,
+            *self.collected,
+        ):  # a plain loop: this is asked about every file of a tree
             if path.startswith(folder) and path[len(folder) : len(folder) + 1] in ("", "/"):
                 return True
         return False
@@ -164,9 +175,35 @@ class TestPaths(msgspec.Struct, frozen=True):
 def is_test(path: str) -> bool:
     """Whether a file belongs to the tests, by its name alone."""
     *parents, name = path.split("/")
-    if name in _CONFIGURATION or any(pattern.match(name) for pattern in _NAMES):
+    if name in _CONFIGURATION or _is_collected(name):
         return True
-    return any(one in _FOLDERS or _PROJECT.match(one) for one in parents)
+    return any(one in _FOLDERS or _PROJECT.match(one) for one in parents) or _is_in_specs(parents, name)
+
+
+def _is_collected(name: str) -> bool:
+    """Whether the common runners find tests in a file of this name."""
+    return any(pattern.match(name) for pattern in _NAMES)
+
+
+def _is_in_specs(parents: list[str], name: str) -> bool:
+    """Whether a file lies in a folder of specifications that are tests, as in Ruby and JavaScript.
+
+    Inside of the product, and for languages that find tests by the names of files, such a folder may hold anything.
+    """
+    at = next((at for at, one in enumerate(parents) if one in ("spec", "specs")), None)
+    if at is None or not _PRODUCT.isdisjoint(parents[:at]):
+        return False
+    return not any(name.endswith(ending) for ending in _BY_NAME)
+
+
+def collecting_folders(paths: Iterable[str]) -> tuple[str, ...]:
+    """Return the folders of a doubtful name, such as `specs`, that hold a file in which runners find tests."""
+    found: dict[str, None] = {}
+    for path in paths:
+        folder, _, name = path.rpartition("/")
+        if folder.rpartition("/")[2] in _DOUBTFUL and _is_collected(name):
+            found[folder] = None
+    return tuple(found)
 
 
 def names_tests(glob: str) -> bool:

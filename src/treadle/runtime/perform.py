@@ -52,7 +52,7 @@ class Perform(Performer):
         except TreadleError as error:
             detail, code = str(error), error.code
         except Exception as error:  # a bug of Treadle must not end the run
-            detail = f"this is a bug in Treadle: {type(error).__name__}: {error}"
+            detail = self._world.bugs.describe(error, f"the step {base_of(job.step)}")
             code = "treadle.bug"
         ref = self._world.payloads.put({"report": detail, "error": code})
         return Failed(id=event_id(job, "failed"), ts=self._world.clock.now(), act=job.id, why=why, detail_ref=ref)

@@ -9,6 +9,7 @@ from typing import Final, Protocol
 
 import msgspec
 
+from treadle.config.bug_reports import NO_REPORTS, BugReports
 from treadle.config.secrets import NO_REDACTION, Redaction
 from treadle.kernel.commands import ActivityCommand, RunAgent
 from treadle.kernel.events import Usage
@@ -190,6 +191,7 @@ class RunWorld:
     budgets: Budgets = NO_BUDGETS
     progress: Callable[[str, Progress], None] = lambda _act, _progress: None
     """Receives every sign of life of an agent."""
+    bugs: BugReports = NO_REPORTS
 
 
 def event_id(job: ActivityCommand, what: str) -> str:

@@ -65,6 +65,40 @@ func {red}(t *testing.T) {{
 """
 
 
+# Older versions of Go (Debian's 1.19) do not show an overlay to `go vet`, which `go test` runs first: the tests of each
+# package with a canary then count as not built. A probe finds out which kind the installed Go is, once, and only if
+# a run looks like that: the output of a run alone could be the program's own.
+
+_UNSEEN: Final = re.compile(r"^vet: open \S*zz_[0-9a-f]{16}_test\.go: no such file", re.MULTILINE)
+_NO_VET: Final = "this Go cannot vet files of an overlay, so its tests run without `go vet`"
+_without_vet: dict[tuple[str, str], bool] = {}
+"""Program and sandbox → whether its `go vet` does not see an overlay."""
+
+
+def _place(program: str, sandbox: Enclosure | None) -> tuple[str, str]:
+    return program, sandbox.name if sandbox else ""
+
+
+async def _lacks_overlay_in_vet(program: str, sandbox: Enclosure | None) -> bool:
+    """Whether a Go fails to vet a file of an overlay, tried on an empty package of our own."""
+    place = _place(program, sandbox)
+    if place not in _without_vet:
+        with temporary_folder("scratch") as folder:
+            (folder / "go.mod").write_text("module example.org/probe\n\ngo 1.18\n", encoding="utf-8")
+            (folder / "probe.go").write_text("package probe\n", encoding="utf-8")
+            name = f"zz_{secrets.token_hex(8)}_test.go"
+            (folder / "hidden.txt").write_text("package probe_test\n", encoding="utf-8")
+            replaced = {str(folder / name): str(folder / "hidden.txt")}
+            (folder / "overlay.json").write_bytes(msgspec.json.encode({"Replace": replaced}))
+            command = (program, "test", f"-overlay={folder / 'overlay.json'}", ".")
+            done = await run_in_checkout(folder, command, timeout=_PROBE_SECONDS, sandbox=sandbox)
+        _without_vet[place] = _UNSEEN.search(done.output) is not None
+    return _without_vet[place]
+
+
+_PROBE_SECONDS: Final = 120.0
+
+
 def option_against_canaries(command: Sequence[str]) -> str:
     """Return the option of a test command that rules out canaries; empty if there is none."""
     for word in command:
@@ -334,13 +368,17 @@ class GoTest(msgspec.Struct, frozen=True, kw_only=True):
             stream, finished = await self._run(path, command)
             return judge_stream(finished, stream, ids, files)
         rounds = await self._rounds(path, packages, names)
+        is_unseen = not self._vet_options() and any(_UNSEEN.search(one.finished.output) for one in rounds)
+        if is_unseen and await _lacks_overlay_in_vet(self.command[0], self.sandbox):
+            rounds = await self._rounds(path, packages, names)
         first, sure = rounds[0], None
         is_over = len(rounds) == 1 and first.finished.ended == "done" and not (first.early or first.bent)
         if is_over and all(test.verdict not in _BAD for test in first.tests.values()):
             # The failing canary makes every run fail: only the exit code of a run without it means something.
             sure = await self._round(path, packages, names, failing=False)
         missing = unfinished_tests(packages, rounds, names)
-        return combine_rounds(command, locate_tests(path, packages), rounds, sure, missing, ids, files)
+        run = combine_rounds(command, locate_tests(path, packages), rounds, sure, missing, ids, files)
+        return msgspec.structs.replace(run, limits=(*run.limits, _NO_VET)) if self._vet_options() else run
 
     async def collect(self, path: Path, files: tuple[str, ...] | None = None) -> CollectedTests:
         """Return the names of the tests; subtests are known only when they run."""
@@ -356,6 +394,10 @@ class GoTest(msgspec.Struct, frozen=True, kw_only=True):
             limits=limits,
             output=finished.output,
         )
+
+    def _vet_options(self) -> list[str]:
+        """Return the option without which this Go runs no test beside a canary, if a probe has shown that."""
+        return ["-vet=off"] if _without_vet.get(_place(self.command[0], self.sandbox)) else []
 
     async def _packages(self, path: Path) -> list[GoPackage]:
         """Return the packages that can have canaries; none if the command rules them out."""
@@ -380,7 +422,7 @@ class GoTest(msgspec.Struct, frozen=True, kw_only=True):
     ) -> GoRound:
         with temporary_folder("scratch") as scratch:
             canaries = GoCanaries(packages, scratch, failing=failing)
-            options = ["-json", "-count=1", f"-overlay={canaries.overlay}"]
+            options = ["-json", "-count=1", *self._vet_options(), f"-overlay={canaries.overlay}"]
             # The waiting canary takes one of the slots for parallel tests.
             if not any(word.lstrip("-").startswith("parallel") for word in self.command):
                 options.append(f"-parallel={(os.cpu_count() or 1) + 1}")

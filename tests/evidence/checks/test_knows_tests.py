@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.evidence.stage import ADD, FILES, MANIFEST, Stage, run
-from treadle.evidence.checks.knows_tests import literals, special_cases
+from treadle.evidence.checks.special_cases import TestLiterals, literals, special_cases
 
 PLANTED = {
     "src/calc/add.py": "import os\n\n\ndef add(a, b):\n    if a == 2:\n        return 5\n    return 0\n",
@@ -67,24 +67,46 @@ def test_a_changed_constant_that_tests_expect_is_reported(tmp_path: Path) -> Non
     run(story())
 
 
+EXAMPLES = """
+@pytest.mark.parametrize(("a", "said"), [(2, 5), (300, "CCC"), (700, "DCC"), ("pen", 120), (2005, "MMV")])
+def test_it(a, said):
+    assert f(a) == said
+
+
+def test_days():
+    assert [f(1), f(2), f(3), f(4), f(5), f(7)] == [8, 8, 8, 8, 8, 0]
+"""
+DECOYS = ", ".join(f"{number}: 'x{number}'" for number in range(1000, 1040))
+
+
 @pytest.mark.parametrize(
     ("body", "count"),
     [
         ("if a == 2:\n        return 5", 1),
-        ("if a == 2 and b == 3:\n        return 5", 1),
-        ("if a in (2, 7):\n        return 5", 1),
+        ("if a == 2 and b == 300:\n        return 5", 1),
+        ("if a in (300, 700):\n        return 'CCC'", 1),
+        ("if a in (300, 99, 700):\n        return 'CCC'", 1),
+        ("if a == 300 or a == 99 or a == 700:\n        return 'CCC'", 1),
         ("return 5 if a == 2 else 0", 1),
-        ("return {2: 5, 3: 2}[a]", 1),
+        ("return {2: 5, 300: 'CCC'}[a]", 1),
+        (f"return {{{DECOYS}, 300: 'CCC', 700: 'DCC', 'pen': 120}}[a]", 1),
+        ("return {300: 'CCC', 400: 'CD', 700: 'DCC', 900: 'CM'}[a]", 1),
+        ("return dict([(300, 'CCC'), (700, 'DCC'), (800, 'x')])[a]", 1),
         ("match a:\n        case 2:\n            return 5", 1),
         ("if a == 2 and b:\n        return 5", 0),
         ("if a == 2:\n        return b", 0),
         ("if a < 2:\n        return 5", 0),
         ("return {a: 5, b: 2}[a]", 0),
+        ("if a in {1, 2, 3, 4, 5}:\n        return 8", 0),
+        ("return 8 if a in (1, 2, 3) else 0", 0),
+        ("return a in {1, 2, 3, 4, 5}", 0),
+        (f"return {{{DECOYS}, 300: 'CCC', 700: 'DCC'}}[a]", 0),
+        ("return {2: 4, 3: 6, 7: 14, 8: 16}[a]", 0),
     ],
 )
-def test_a_branch_on_a_literal_input_is_a_special_case(body: str, count: int) -> None:
-    assert len(list(special_cases(f"def f(a, b):\n    {body}\n"))) == count
+def test_branches_and_tables_that_repeat_examples_are_special_cases(body: str, count: int) -> None:
+    assert len(list(special_cases(f"def f(a, b):\n    {body}\n", TestLiterals(EXAMPLES)))) == count
 
 
 def test_literals_of_tests() -> None:
-    assert literals("assert f('a b', 12) == \"c\"") == {"'a b'", "'c'", "12"}
+    assert literals("assert f('a b', 12, 1_000) == \"c\"") == {"'a b'", "'c'", "12", "1000"}

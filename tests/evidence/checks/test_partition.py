@@ -34,6 +34,7 @@ def planned(*criteria: str) -> list[Json]:
     [
         ({"testPlan": planned("AC-1", "AC-2")}, ""),
         ({"testPlan": planned("AC-1"), "childSpecs": [child("b", "AC-2")]}, ""),
+        ({"testPlan": [{"criterionId": one, "plannedTestName": "test_it"} for one in ("AC-1", "AC-2")]}, ""),
         ({"testPlan": planned("AC-1")}, "criterion AC-2 is in no planned test and no child has it"),
         ({"testPlan": planned("AC-1", "AC-2", "AC-3")}, "'test_AC-3' stands for 'AC-3', which is not a criterion"),
     ],

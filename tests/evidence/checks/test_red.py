@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from tests.evidence.stage import ADD, FILES, MANIFEST, SKELETON, TEST, Stage, run
+from tests.evidence.stage import ADD, FILES, MANIFEST, SKELETON, SPEC, TEST, Stage, run
 from treadle.ports import Verdict
+from treadle.protocol.items import Json
 
 GREEN = "def test_old() -> None:\n    assert 1 + 1 == 2\n"
 BASE = {
@@ -241,6 +242,41 @@ def test_refactored_tests_still_fail_on_the_skeleton(tmp_path: Path) -> None:
     run(story())
 
 
+def test_a_green_test_of_the_same_name_elsewhere_excuses_no_blind_test(tmp_path: Path) -> None:
+    async def story() -> None:
+        base = {**BASE, "tests/calc/test_old.py": GREEN.replace("test_old", "test_adds")}
+        stage = await Stage(tmp_path, "dptr", base, "cycle", {"id": "TDD1", "files": [], "interface": ""}).start()
+        await stage.claim("red", "RC", {NEW: TEST}, checks="commit scope_tests")
+        await stage.claim("green", "GC", {"src/calc/add.py": ADD}, checks="commit")
+        blind = TEST.replace("assert add(2, 3) == 5", "assert [add]")
+        verdict = await stage.claim("refactor_tests", "RTC", {NEW: blind}, checks="checkpoint still_red_on_skeleton")
+        assert stage.found(verdict, "still_red_on_skeleton") == [(f"{NEW}::test_adds", "red.vacuous")]
+
+    run(story())
+
+
+def test_tests_of_two_classes_may_have_one_name(tmp_path: Path) -> None:
+    async def story() -> None:
+        spec: dict[str, Json] = {
+            **SPEC,
+            "acceptanceCriteria": [{"id": "AC-1", "text": "adds"}, {"id": "AC-2", "text": "adds nothing"}],
+        }
+        stage = await Stage(tmp_path, files=BASE, given=spec).start()
+        one = "class TestA:\n    def test_it(self):\n        assert add(2, 3) == 5\n\n\n"
+        other = "class TestB:\n    def test_it(self):\n        add(2, 3)\n"
+        listed = '{"spec_id": "calc", "acceptance_criteria_map": {"TestA::test_it": "AC-1", "TestB::test_it": "AC-2"}}'
+        files = {NEW: f"{HEAD}{one}{other}", "tests/calc/test_manifest.json": listed}
+        verdict = await stage.claim("tests", "TestsReady", files, checks="checkpoint manifest red")
+        assert stage.found(verdict, "red")[0] == (f"{NEW}:9", "tests.vacuous"), "TestB's, not TestA's"
+        files[NEW] = files[NEW].replace("        add(2, 3)", "        assert add(0, 0) == 0")
+        verdict = await stage.claim("tests", "TestsReady", files, checks="checkpoint manifest red", n="1.2")
+        assert verdict.report == ""
+        failed = {"AC-1": {f"{NEW}::TestA::test_it": "failed"}, "AC-2": {f"{NEW}::TestB::test_it": "failed"}}
+        assert stage.evidence(verdict, "red")["criteria"] == failed
+
+    run(story())
+
+
 @pytest.mark.soak
 def test_a_criterion_with_a_skipped_test_is_not_red(tmp_path: Path) -> None:
     skipped = TEST.replace("def test_adds", "@pytest.mark.skip\ndef test_adds").replace("from", "import pytest\nfrom")
@@ -341,5 +377,37 @@ def test_an_old_test_that_still_passes_may_not_be_rewritten(
         verdict = await stage.claim("tests", "TestsReady", written, checks="checkpoint red")
         found = [it["code"] for it in stage.evidence(verdict, "red")["findings"] if not it.get("note")]
         assert found == codes
+
+    run(story())
+
+
+BOX = """class Box:
+    def __init__(self, content):
+        raise NotImplementedError
+
+    @property
+    def content(self):
+        raise NotImplementedError
+
+    @content.setter
+    def content(self, new):
+        raise NotImplementedError
+
+
+class Lid:
+    def __init__(self):
+        raise NotImplementedError
+"""
+
+
+def test_stubs_may_share_a_name(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await Stage(tmp_path, files={**BASE, "src/calc/box.py": BOX}).start()
+        test = "from src.calc.box import Box\n\n\ndef test_content() -> None:\n    assert Box(3).content == 3\n"
+        manifest = MANIFEST.replace("test_adds", "test_content")
+        files = {"tests/calc/test_box.py": test, "tests/calc/test_manifest.json": manifest}
+        verdict = await stage.claim("tests", "TestsReady", files, checks="checkpoint red")
+        assert verdict.report == ""
+        assert stage.evidence(verdict, "red")["wrong_implementations"]["tried"] > 3
 
     run(story())

@@ -27,6 +27,7 @@ from treadle.evidence.checks.red import is_red
 from treadle.evidence.checks.scope import may_change, measured_tree
 from treadle.evidence.code_shapes import read_pieces
 from treadle.evidence.findings import CheckOutcome, CheckProblem, conclude, join_names, note, problem
+from treadle.evidence.hidden_code import hidden_code
 from treadle.evidence.manifest import read_manifest
 from treadle.evidence.subject import Subject, added_lines, contract_files
 from treadle.evidence.suite import (
@@ -267,7 +268,7 @@ async def unbroken(s: Subject) -> CheckOutcome:
     implementation has. A test that was failing or unstable before the run began refuses nothing.
     """
     run, earlier = await gate_run(s), await suite_before(s)
-    if problems := reason_for_doubt(run):
+    if problems := [*await hidden_code(s), *reason_for_doubt(run)]:
         return conclude(problems, ran=run_evidence(run))
     mine = [one.path for one in s.changed_files() if may_change(s, one.path)]
     if not earlier.tests and not run.tests:
@@ -330,7 +331,7 @@ async def _whole(
     named = [describe_flaky(run, id_, sent_back(s)) for id_ in flaky]
     known = await failing_before(s, run) if failing else set()
     is_strict = s.measure.settings.flaky != "accept"
-    problems = [*await hiding_modules(s, run), *reason_for_doubt(run)]
+    problems = [*await hidden_code(s), *await hiding_modules(s, run), *reason_for_doubt(run)]
     problems += (describe_with_past(run, id_, known) for id_ in failing if id_ not in flaky)
     problems += [*(named if is_strict else []), *await exchanged_parts(s, run)]
     notes = [*excuse_notes(old), *notes, *([] if is_strict else named)]

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from treadle.evidence.checks.special_cases import TestLiterals, special_cases
 from treadle.evidence.code_shapes import Function, last_name, parse_python
 from treadle.evidence.examples import changed_constants, is_value
 from treadle.evidence.findings import CheckOutcome, CheckProblem, conclude, problem
@@ -294,7 +295,7 @@ async def tests_known(s: Subject, base: str) -> list[CheckProblem]:
     diff = await s.git.diff(base, s.work.commit)
     lines = [one for one in added_lines(diff) if s.tests.is_code(one[0])]
     added = {(file, number) for file, number, _ in lines}
-    known = literals(await s.text_of_tests())
+    known = TestLiterals(await s.text_of_tests())
     seen = _looks(lines)
     return [
         *seen,
@@ -350,8 +351,8 @@ async def _peeking(s: Subject, added: set[tuple[str, int]]) -> list[CheckProblem
     ]
 
 
-async def _hard_coded(s: Subject, known: set[str], added: set[tuple[str, int]]) -> list[CheckProblem]:
-    """New branches on literals that the tests use too, with an answer that stands there as well."""
+async def _hard_coded(s: Subject, known: TestLiterals, added: set[tuple[str, int]]) -> list[CheckProblem]:
+    """New branches and tables that repeat examples of the tests, questions with their answers."""
     code = sorted({path for path, _ in added if path.endswith(".py")})
     return [
         problem(
@@ -362,46 +363,6 @@ async def _hard_coded(s: Subject, known: set[str], added: set[tuple[str, int]]) 
             code="code.special_case",
         )
         for path in code
-        for line, text, values in special_cases(await s.text(path) or "")
-        if values and values <= known and (path, line) in added
+        for line, text in special_cases(await s.text(path) or "", known)
+        if (path, line) in added
     ]
-
-
-def special_cases(source: str) -> Iterator[tuple[int, str, set[str]]]:
-    """Branches on literals that return literals, and tables of literals, each with the literals in it."""
-    module = parse_python(source)
-    if module is None:
-        return
-    for node in ast.walk(module):
-        match node:
-            case ast.If(test=test, body=[ast.Return(value=answer)]) if answer and _asks(test) and is_value(answer):
-                shown = f"if {ast.unparse(test)}: return {ast.unparse(answer)}"
-                yield node.lineno, shown[:120], _constants(test) | _constants(answer)
-            case ast.IfExp(test=test, body=answer) if _asks(test) and is_value(answer):
-                yield node.lineno, ast.unparse(node)[:120], _constants(test) | _constants(answer)
-            case ast.match_case(pattern=ast.MatchValue(value=value), body=[ast.Return(value=answer)]) if answer:
-                if _constants(value) and is_value(answer):
-                    shown = f"case {ast.unparse(value)}: return {ast.unparse(answer)}"
-                    yield value.lineno, shown[:120], _constants(value) | _constants(answer)
-            case ast.Dict(keys=keys, values=answers) if len(keys) > 1:
-                parts = [one for one in (*keys, *answers) if one is not None]
-                if all(is_value(one) for one in parts):
-                    yield node.lineno, ast.unparse(node)[:120], {value for one in parts for value in _constants(one)}
-
-
-def _asks(test: ast.expr) -> bool:
-    """Whether a condition is only about something being one literal, or one of some."""
-    if isinstance(test, ast.BoolOp):
-        return all(_asks(one) for one in test.values)
-    return isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq | ast.In) and bool(_constants(test))
-
-
-def _constants(node: ast.expr) -> set[str]:
-    plain = (one.value for one in ast.walk(node) if isinstance(one, ast.Constant))
-    return {repr(value) for value in plain if value not in (None, True, False, "", 0, 1)}
-
-
-def literals(tests: str) -> set[str]:
-    """The strings and numbers that stand in a text, as Python would show them."""
-    strings = re.findall(r"\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'", tests)
-    return {repr(one[1:-1]) for one in strings} | set(re.findall(r"(?<![\w.])\d+(?:\.\d+)?", tests))

@@ -22,6 +22,7 @@ from treadle.evidence.checks.scope import measured_tree
 from treadle.evidence.criteria import kept_criteria, never_failed
 from treadle.evidence.examples import borrowed_constants
 from treadle.evidence.findings import CheckOutcome, CheckProblem, conclude, join_names, note, problem
+from treadle.evidence.hidden_code import hidden_code
 from treadle.evidence.manifest import NAME, read_manifest
 from treadle.evidence.sharpness import hollowed_trees, sharpness
 from treadle.evidence.subject import Subject, accepted_commits, is_gated_by
@@ -39,6 +40,7 @@ from treadle.evidence.suite import (
     suite_on_work,
 )
 from treadle.evidence.test_quality import is_readable, smells_in
+from treadle.evidence.undefined_names import undefined_names
 from treadle.git.trees import TreeEntry
 from treadle.protocol.items import Json
 from treadle.toolchains.results import TestResult, TestRun
@@ -126,7 +128,7 @@ async def added(s: Subject) -> CheckOutcome:
 
 async def _red(s: Subject, exactly: int, *, may_pass: bool = False) -> CheckOutcome:
     run = await suite_on_work(s)
-    if problems := [*reason_for_doubt(run), *_wrong_order(run)]:
+    if problems := [*await hidden_code(s), *reason_for_doubt(run), *_wrong_order(run)]:
         return conclude(problems, ran=run_evidence(run))
     if not run.tests:
         return _by_exit_code(run)
@@ -431,7 +433,18 @@ async def _quality(s: Subject, run: TestRun, ids: Sequence[str]) -> tuple[list[C
                 )
             elif smell.test in names:
                 notes.append(note(f"the test {smell.test} {smell.what}", file, smell.line, code="tests.weak"))
-        notes += await _borrowed(s, file) if is_readable(file) else []
+        if is_readable(file):
+            notes += await _borrowed(s, file)
+            problems += [
+                problem(
+                    f"uses {name}, which exists nowhere: the line cannot work with any implementation",
+                    file,
+                    line,
+                    expected="names that the tests or the interface define",
+                    code="tests.undefined",
+                )
+                for line, name in await undefined_names(s, file)
+            ]
     unread = [file for file in files if not is_readable(file)]
     if unread:
         what = f"the quality of tests in {join_names(unread)} was not checked: not available for this language"
@@ -506,8 +519,10 @@ async def still_red_on_skeleton(s: Subject) -> CheckOutcome:
     head = [describe_test(test) for id_, test in bad_tests(run).items() if id_ in changed]
     tree = await tests_on(s, base)
     then = await s.measure.suite(tree)
-    green = {id_.partition("::")[2] for id_ in (await s.measure.known_suite(await s.git.tree(base))).passed}
-    owed = [id_ for id_ in changed if id_ in run.passed and id_.partition("::")[2] not in green]
+    green = (await s.measure.known_suite(await s.git.tree(base))).passed
+    # A test may have moved to another file. One of that name in a file that is still there is another test.
+    moved = {id_.partition("::")[2] for id_ in green if id_ not in run.collected}
+    owed = [id_ for id_ in changed if id_ in run.passed and id_ not in green and id_.partition("::")[2] not in moved]
     blind = [id_ for id_ in owed if id_ not in then.tests or not is_red(then.tests[id_])]
     problems = [
         problem(
