@@ -2,14 +2,15 @@
 
 The judge is pytest with the frozen tests (`pytest.py`, `seam/`). The subject is a plain interpreter of the project's
 environment in namespaces of its own. Bubblewrap covers everything that tests or Treadle have there: the user's project,
-the judge's checkout, temporary folders, and the repositories. At the judge's path stands the subject's checkout, so that
-both sides mean the same by a path. A socket is all that joins them.
+the judge's checkout, temporary folders, and the repositories. At the judge's path stands the subject's checkout, so
+that both sides mean the same by a path. A socket is all that joins them.
 """
 
 import asyncio
 import json
 import os
 import shutil
+import signal
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
@@ -39,13 +40,17 @@ for part, text in parts.items():
 for word in ("package", "part", "text", "parts", "file", "json", "types"): del globals()[word]
 module.main(number)
 """
-_NAMESPACES: Final = "--die-with-parent --new-session --unshare-pid --unshare-ipc --unshare-net --unshare-uts".split()
+_NAMESPACES: Final = (
+    "--die-with-parent --new-session --as-pid-1 --unshare-pid --unshare-ipc --unshare-net --unshare-uts".split()
+)
 _MEASURING: Final = ("CI", "PYTHONDONTWRITEBYTECODE", "PYTHONNOUSERSITE")
 """Variables that no user's shell has; the subject must not learn from them that a measurement runs."""
 _ENVIRONMENTS: Final = (".venv", "venv", ".tox", ".nox", ".pixi", ".conda")
 _SKIPPED_FOLDERS: Final = frozenset({".git", ".treadle", "node_modules", ".venv", "__pycache__"})
 _END_TIMEOUT: Final = 5.0
-NO_NAMESPACE: Final = "there is no mount namespace (bubblewrap does not work here): the code under test could read its tests"
+NO_NAMESPACE: Final = (
+    "there is no mount namespace (bubblewrap does not work here): the code under test could read its tests"
+)
 
 
 class SubjectSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -148,7 +153,9 @@ class RunningSubject:
 
 
 @asynccontextmanager
-async def running_subject(program: str, settings: SubjectSettings, env: dict[str, str]) -> AsyncIterator[RunningSubject]:
+async def running_subject(
+    program: str, settings: SubjectSettings, env: dict[str, str]
+) -> AsyncIterator[RunningSubject]:
     """Run a subject; at the end, kill it with everything that it started."""
     ours, theirs = socket.socketpair()
     sources = os.memfd_create("sources")
@@ -178,8 +185,10 @@ async def running_subject(program: str, settings: SubjectSettings, env: dict[str
         yield running
     finally:
         ours.close()
-        with suppress(ProcessLookupError):
-            process.kill()
+        if process.returncode is None:
+            # Not `process.kill()`: that may reap a process which has ended, before asyncio's watcher does.
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
         with suppress(TimeoutError):
             await asyncio.wait_for(process.wait(), _END_TIMEOUT)
         with suppress(TimeoutError):

@@ -139,9 +139,9 @@ class Testimony:
     def _hear_crossed(self, id: str, **more: Any) -> None:
         self.crossings[id] = more
 
-    def _hear_outside(self, what: str, reason: str) -> None:
+    def _hear_outside(self, kind: str, reason: str) -> None:
         if len(self.outside) < _MAX_LIST:
-            self.outside.append((what, reason))
+            self.outside.append((kind, reason))
 
     def _hear_canary(self, token: str, verdict: str) -> None:
         self.canaries[token] = verdict

@@ -1,4 +1,4 @@
-"""What surrounds a call besides its arguments: output, logging, warnings, environment, folder, arguments of the program.
+"""What surrounds a call: output, logging, warnings, environment, folder, arguments of the program.
 
 The subject collects what its code prints, logs and warns, and each message takes it along. The judge tells what tests
 changed since the last message.
@@ -11,11 +11,12 @@ import logging
 import os
 import sys
 import warnings
+from contextlib import suppress
 from typing import Any
 
-from .wire import Breach
+from .wire import WireBreach
 
-_MAX_TEXT = 1_000_000
+_MAX_TEXT = 10_000_000
 _MAX_EVENTS = 20_000
 
 
@@ -29,7 +30,7 @@ class Records(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         try:
             text = record.getMessage()
-        except Exception:  # noqa: BLE001 - logging prints such errors
+        except Exception:
             self.handleError(record)
             return
         trace = None
@@ -54,7 +55,7 @@ class SubjectAmbient:
         self._levels: list[str] = []
         self._lane: Any = None
 
-    def _warn(self, message: Any, category: Any, filename: Any, lineno: Any, file: Any = None, line: Any = None) -> None:
+    def _warn(self, message: Any, category: Any, filename: Any, lineno: Any, *_: Any, **__: Any) -> None:
         value = message if isinstance(message, Warning) else category(message)
         self.events.append(["warn", value, str(filename), int(lineno)])
 
@@ -76,10 +77,8 @@ class SubjectAmbient:
                     else:
                         os.environ[key] = text
             elif name == "cwd":
-                try:
+                with suppress(OSError):  # a folder of the tests alone
                     os.chdir(value)
-                except OSError:
-                    pass  # a folder of the tests alone
             elif name == "argv":
                 sys.argv[:] = value
             elif name == "stdin":
@@ -118,7 +117,7 @@ class JudgeAmbient:
         """From now on hear of every level that is set."""
         set_level = logging.Logger.setLevel
 
-        def setLevel(self: Any, level: Any) -> None:  # noqa: N802
+        def setLevel(self: Any, level: Any) -> None:
             JudgeAmbient.dirty = True
             set_level(self, level)
 
@@ -157,11 +156,11 @@ class JudgeAmbient:
     def hear(self, events: Any, decode: Any) -> str:
         """Print, log and warn what the subject did; return what it could not hand over."""
         if type(events) is not list or len(events) > _MAX_EVENTS:
-            raise Breach("a message tells too much")
+            raise WireBreach("a message tells too much")
         trouble = ""
         for event in events:
             if type(event) is not list or not event:
-                raise Breach("a message tells something malformed")
+                raise WireBreach("a message tells something malformed")
             if event[0] == "trouble":
                 trouble = str(event[1])[:2000]
             else:
@@ -172,13 +171,13 @@ class JudgeAmbient:
         if what == "out":
             number, text = parts
             if type(text) is not str or len(text) > _MAX_TEXT:
-                raise Breach("an output is too long")
+                raise WireBreach("an output is too long")
             stream = sys.stdout if number == 1 else sys.stderr
             stream.write(text)
         elif what == "log":
             name, level, text, pathname, lineno, function, trace = parts
             if not all(type(one) is str for one in (name, text, pathname)) or type(level) is not int:
-                raise Breach("a log record is malformed")
+                raise WireBreach("a log record is malformed")
             logger = logging.getLogger(name)
             record = logger.makeRecord(name, level, pathname, int(lineno), text, (), None, str(function))
             record.exc_text = trace if type(trace) is str else None
@@ -187,11 +186,11 @@ class JudgeAmbient:
         elif what == "warn":
             value, filename, lineno = decode(parts[0]), *parts[1:]
             if type(filename) is not str or type(lineno) is not int:
-                raise Breach("a warning is malformed")
+                raise WireBreach("a warning is malformed")
             value = value if isinstance(value, Warning) else UserWarning(str(value)[:1000])
             warnings.warn_explicit(value, type(value), filename, lineno, registry={})
         else:
-            raise Breach("a message tells something unknown")
+            raise WireBreach("a message tells something unknown")
 
 
 def _mirrored() -> dict[str, str]:

@@ -11,15 +11,15 @@ import copy
 import sys
 import threading
 import types
-from typing import Any, Callable  # noqa: UP035 - this runs on old versions too
+from typing import Any, Callable, cast  # noqa: UP035 - this runs on old versions too
 
 from .twins import (
-    BASES,
+    MUTABLE,
     OPERATIONS,
     PAYLOADS,
     SPECIALS,
     Bound,
-    Twin,
+    TwinCoroutine,
     TwinFunction,
     TwinMeta,
     TwinModule,
@@ -28,11 +28,11 @@ from .twins import (
     twin_class,
     twin_instance,
 )
-from .wire import Breach, CannotCross, Codec, Wire, is_standard, type_name
+from .wire import CannotCross, Codec, FrameLine, WireBreach, is_standard, type_name
 
-MAX_EXPORTS = 1_000_000
+MAX_EXPORTS = 100_000
 _MAX_TEXT = 4_000
-_MAX_FRAMES = 30
+_MAX_PAYLOAD = 1_000
 _MAX_CAUSES = 5
 
 _FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.MethodDescriptorType)
@@ -53,8 +53,8 @@ _MODULES = (
 ).split()
 """Modules of the standard library whose classes may be named. None of them has a class that stands for a verdict."""
 _ERRORS_ONLY = frozenset(
-    "subprocess socket ssl urllib.error http.client shutil tarfile zipfile asyncio asyncio.exceptions os sqlite3 logging"
-    " concurrent.futures concurrent.futures._base threading tempfile weakref ast inspect locale codecs".split()
+    "subprocess socket ssl urllib.error http.client shutil tarfile zipfile asyncio asyncio.exceptions os sqlite3"
+    " logging concurrent.futures concurrent.futures._base threading tempfile weakref ast inspect locale codecs".split()
 )
 """Modules whose other classes do something when a test calls them."""
 _RENAMED = {"_io": "io", "posixpath": "os.path", "concurrent.futures._base": "concurrent.futures"}
@@ -65,7 +65,11 @@ def standard_class(kind: type) -> tuple[str, str] | None:
     module = getattr(kind, "__module__", "")
     is_error = issubclass(kind, BaseException)
     for one in (module, _RENAMED.get(module, ""), type_name(kind).rpartition(".")[0]):
-        if one in _MODULES and (is_error or one not in _ERRORS_ONLY) and is_standard(kind, f"{one}.{kind.__qualname__}"):
+        if (
+            one in _MODULES
+            and (is_error or one not in _ERRORS_ONLY)
+            and is_standard(kind, f"{one}.{kind.__qualname__}")
+        ):
             return one, kind.__qualname__
     found = sys.modules.get("types")
     if module == "builtins" and found is not None:  # `function`, `generator` and the like
@@ -78,25 +82,25 @@ def standard_class(kind: type) -> tuple[str, str] | None:
 def named_class(module: Any, name: Any) -> Any:
     """Return a class of the standard library by its name: classes only, from the modules that are listed."""
     if module not in _MODULES or type(name) is not str or not name.isidentifier():
-        raise Breach(f"a reference to {str(module)[:60]}.{str(name)[:60]} crossed")
+        raise WireBreach(f"a reference to {str(module)[:60]}.{str(name)[:60]} crossed")
     try:
         found = getattr(__import__(module, fromlist=["_"]), name)
     except (ImportError, AttributeError):
-        raise Breach(f"a reference to {module}.{name} crossed") from None
+        raise WireBreach(f"a reference to {module}.{name} crossed") from None
     is_error = isinstance(found, type) and issubclass(found, BaseException)
     if not isinstance(found, type) or (module in _ERRORS_ONLY and not is_error):
-        raise Breach(f"a reference to {module}.{name} crossed, which is no class")
+        raise WireBreach(f"a reference to {module}.{name} crossed, which is no class")
     return found
 
 
-class Lane(Codec):
+class SeamLane(Codec):
     """One side of a lane."""
 
     is_judge = False
 
     def __init__(self, sock: Any, first: int) -> None:
         super().__init__(first)
-        self.wire = Wire(sock)
+        self.wire = FrameLine(sock)
         self.lock = threading.RLock()
         self.depth = 0
         self.count = 0
@@ -108,7 +112,9 @@ class Lane(Codec):
         self._in_key = False
         self.encoders[type] = self._encode_class
         self.decoders.update({"T": lambda j: named_class(j[1], j[2]), "p": self._own, "a": self._own_attribute})
-        self.decoders.update({"h": self._twin, "X": self._exception, "g": self._alias, "n": lambda j: type(None)})
+        self.decoders.update(
+            {"h": self._twin, "X": self._exception, "g": self._alias, "e": self._member, "n": lambda _: type(None)}
+        )
 
     # requests
 
@@ -124,7 +130,7 @@ class Lane(Codec):
                 outcome, value = self._wait(depth)
             except CannotCross:
                 raise
-            except BaseException as error:  # noqa: BLE001 - both sides are out of step now
+            except BaseException as error:
                 outcome, value = self.lost(error)
             finally:
                 self.depth -= 1
@@ -182,16 +188,18 @@ class Lane(Codec):
     def _wait(self, depth: int) -> tuple[str, Any]:
         while True:
             message = self.receive()
-            if type(message) is not list or len(message) not in (6, 7) or message[1] != (
-                depth if message[0] == "r" else depth + 1
+            if (
+                type(message) is not list
+                or len(message) not in (6, 7)
+                or message[1] != (depth if message[0] == "r" else depth + 1)
             ):
-                raise Breach("a message came out of turn")
+                raise WireBreach("a message came out of turn")
             if message[0] == "q" and len(message) == 7:
                 self._answer(message)
             elif message[0] == "r" and len(message) == 7:
                 return self._result(message)
             else:
-                raise Breach("a message is neither a request nor an answer")
+                raise WireBreach("a message is neither a request nor an answer")
 
     def receive(self) -> Any:
         return self.wire.receive()
@@ -199,7 +207,7 @@ class Lane(Codec):
     def _take(self, encoded: Any, updates: Any, forgotten: Any, extra: Any) -> list[Any]:
         """Decode the operands of a message; forget first, as the numbers of the changes refer to what is left."""
         if type(encoded) is not list or type(forgotten) is not list:
-            raise Breach("a message is malformed")
+            raise WireBreach("a message is malformed")
         for number in forgotten:
             self.forget(number)
         self._depth = 0
@@ -219,10 +227,10 @@ class Lane(Codec):
         _, _, outcome, encoded, updates, forgotten, extra = message
         operands = self._take(encoded, updates, forgotten, extra)
         if len(operands) != 1:
-            raise Breach("an answer has not one value")
+            raise WireBreach("an answer has not one value")
         expected = {"ok": object, "raised": BaseException, "cannot": str}.get(outcome)
         if expected is None or not isinstance(operands[0], expected):
-            raise Breach("an answer is malformed")
+            raise WireBreach("an answer is malformed")
         return outcome, operands[0]
 
     # answers
@@ -243,27 +251,29 @@ class Lane(Codec):
             self._send("r", depth, ["cannot"], (str(error)[:_MAX_TEXT],))
 
     def check(self, what: Any, encoded: list[Any]) -> None:
-        """Raise `Breach` if the other side may not ask for this."""
+        """Raise `WireBreach` if the other side may not ask for this."""
 
     def perform(self, what: Any, operands: list[Any]) -> tuple[str, Any]:
         """Do what the other side asks for."""
         function = getattr(self, f"do_{what}", None) if type(what) is str and what.isidentifier() else None
         if function is None:
-            raise Breach(f"{str(what)[:60]} was asked for")
+            raise WireBreach(f"{str(what)[:60]} was asked for")
         try:
             return "ok", function(*operands)
-        except (Breach, EOFError):
+        except (WireBreach, EOFError):
             raise
-        except BaseException as error:  # noqa: BLE001 - whatever the other side's call raises, it gets
+        except CannotCross as error:
+            return "raised", self.caught(TypeError(str(error)))
+        except BaseException as error:
             return "raised", self.caught(error)
 
     def caught(self, error: BaseException) -> BaseException:
         return error
 
-    def may_get(self, value: Any, name: Any) -> str:
+    def may_get(self, value: Any, name: Any) -> str:  # noqa: ARG002
         """Return the name of an attribute that the other side may ask for."""
         if type(name) is not str:
-            raise Breach("an attribute has no name")
+            raise WireBreach("an attribute has no name")
         return name
 
     def do_get(self, value: Any, name: Any) -> Any:
@@ -283,7 +293,7 @@ class Lane(Codec):
 
     def do_special(self, owner: Any, name: Any, args: Any, kwargs: Any) -> Any:
         if name not in SPECIALS:
-            raise Breach("a method that is not special was asked for")
+            raise WireBreach("a method that is not special was asked for")
         return getattr(type(owner), name)(owner, *args, **kwargs)
 
     def do_leave(self, owner: Any, kind: Any, value: Any) -> Any:
@@ -291,6 +301,14 @@ class Lane(Codec):
 
     def do_operate(self, name: Any, operands: Any) -> Any:
         return OPERATIONS[name](*operands)
+
+    def do_drive(self, coroutine: Any) -> Any:
+        """Run a coroutine to its end. One that waits for something of its own event loop cannot cross."""
+        try:
+            coroutine.send(None)
+        except StopIteration as end:
+            return end.value
+        raise CannotCross("a coroutine of the test waits for its own event loop")
 
     def do_copy(self, value: Any) -> Any:
         return copy.copy(value)
@@ -353,9 +371,15 @@ class Lane(Codec):
             return ["g", self.encode(value.__origin__), self.encode(value.__args__)]
         if isinstance(value, _FUNCTIONS):
             return self.encode_function(value)
+        enum = sys.modules.get("enum")
+        if enum is not None and isinstance(value, enum.Enum) and standard_class(kind) is not None:
+            return ["e", self.encode(kind), self.encode(value.value)]
         base = next((one for one in kind.__mro__ if one in PAYLOADS), None)
         if base is not None and kind.__mro__[0] is not base:
             return self.handle(value, "v", lambda: [self.encode(kind), self.encode(_PLAIN[base](value))])
+        mutable = next((one for one in kind.__mro__ if one in MUTABLE), None)
+        if mutable is not None and mutable.__len__(value) <= _MAX_PAYLOAD:
+            return self.handle(value, "w", lambda: [self.encode(kind), self.copy(_HELD[mutable](value))])
         return self.handle(value, "o", lambda: [self.encode(kind)])
 
     def _encode_twin(self, value: Any) -> Any:
@@ -404,10 +428,8 @@ class Lane(Codec):
         return self.handle(kind, "c", lambda: self._describe(kind))
 
     def _describe(self, kind: Any) -> list[Any]:
-        mro = kind.__mro__
-        real = next((one for one in mro if one in PAYLOADS or f"builtins.{one.__name__}" in _EXCEPTIONS), object)
-        inherited = {name: one for one in reversed(real.__mro__) for name, one in vars(one).items()}
-        specials = [one for one in SPECIALS if _find(mro, one) not in (None, inherited.get(one))]
+        mro, real = kind.__mro__, _real_base(kind)
+        specials = _specials(kind, real)
         own = [one for one in mro if one is kind or (standard_class(one) is not None and one not in real.__mro__)]
         methods = {
             name: None
@@ -417,12 +439,12 @@ class Lane(Codec):
         }
         methods = {name: None for name in methods if isinstance(_find(mro, name), _METHODS)}
         fields = vars(kind).get("__dataclass_fields__")
-        is_virtual = type(kind).__instancecheck__ is not type.__instancecheck__
+        is_virtual = getattr(type(kind), "__instancecheck__", None) is not type.__instancecheck__
         text = kind.__doc__ if isinstance(kind.__doc__, str) else None
         return [
             *(str(kind.__name__), str(kind.__qualname__), str(kind.__module__)),
             *(specials, list(methods), None if fields is None else list(fields), is_virtual),
-            *(text[:_MAX_TEXT] if text else None, [self.encode(one) for one in kind.__bases__]),
+            *(text[:_MAX_TEXT] if text else None, [self.encode(one) for one in _bases(kind, real)]),
         ]
 
     def encode_module(self, value: Any) -> Any:
@@ -438,7 +460,7 @@ class Lane(Codec):
 
     def _encode_exception(self, value: BaseException, causes: int = 0) -> Any:
         def parts() -> list[Any]:
-            args = [self._or_text(one) for one in BaseException.args.__get__(value)]
+            args = [self._or_text(one) for one in cast("Any", BaseException.args).__get__(value)]
             cause = value.__cause__
             encoded = self._encode_cause(cause, causes) if cause is not None else None
             return [["t", *args], self.traceback_of(value), encoded]
@@ -463,7 +485,7 @@ class Lane(Codec):
             self._forget_fresh(mark)
             return repr(value)[:_MAX_TEXT]
 
-    def traceback_of(self, error: BaseException) -> list[Any]:
+    def traceback_of(self, error: BaseException) -> list[Any]:  # noqa: ARG002
         """The places that a traceback goes through, as texts."""
         return []
 
@@ -474,6 +496,12 @@ class Lane(Codec):
 
     def _own_attribute(self, data: list[Any]) -> Any:
         return self.do_get(self.exports[data[1]], data[2])
+
+    def _member(self, data: list[Any]) -> Any:
+        kind = self.decode(data[1])
+        if not isinstance(kind, type) or not issubclass(kind, __import__("enum").Enum):
+            raise WireBreach("a member belongs to no enumeration")
+        return kind(self.decode(data[2]))
 
     def _alias(self, data: list[Any]) -> Any:
         return types.GenericAlias(self.decode(data[1]), self.decode(data[2]))
@@ -486,7 +514,7 @@ class Lane(Codec):
                 found.__dict__["_seam_hash"] = hashed
             return found
         if type(number) is not int or number in self.twins or (hashed is not None and type(hashed) is not int):
-            raise Breach("a handle has a wrong number")
+            raise WireBreach("a handle has a wrong number")
         made = self._make(number, data[3], data[4:])
         self.twins[number] = made
         if hashed is not None and not isinstance(made, (TwinMeta, TwinModule)):
@@ -495,10 +523,16 @@ class Lane(Codec):
 
     def _make(self, number: int, kind: Any, parts: list[Any]) -> Any:
         if kind == "o":
-            owner = self.decode(parts[0])
-            return twin_instance(number, owner if isinstance(owner, TwinMeta) else self._stand_in(owner))
+            return twin_instance(number, self._class(parts[0]))
         if kind == "v":
-            return twin_instance(number, self.decode(parts[0]), self.decode(parts[1]))
+            return twin_instance(number, self._class(parts[0]), self.decode(parts[1]))
+        if kind == "w":
+            made, held = twin_instance(number, self._class(parts[0])), self.decode(parts[1])
+            base = next((one for one in MUTABLE if type(held) is one and isinstance(made, one)), None)
+            if base is None:
+                raise WireBreach("a container holds something of another kind")
+            base.extend(made, held) if base is list else base.update(made, held)
+            return made
         if kind == "e":
             made = twin_instance(number, self.decode(parts[0]), self.decode(parts[1]))
             return self._trace(made, parts[2], parts[3])
@@ -515,20 +549,31 @@ class Lane(Codec):
         if kind == "c":
             bases = [self.decode(one) for one in parts[8]]
             return twin_class(number, parts[:8], bases)
-        raise Breach("a handle is of no known kind")
+        raise WireBreach("a handle is of no known kind")
+
+    def _class(self, data: Any) -> Any:
+        """The twin class of an instance."""
+        kind = self.decode(data)
+        return kind if isinstance(kind, TwinMeta) else self._stand_in(kind)
 
     def _stand_in(self, kind: Any) -> Any:
         """A twin class for instances of a class of the standard library that do not cross by value."""
         found = self.stand_ins.get(kind)
         if found is None:
-            specials = [one for one in SPECIALS if _find(kind.__mro__, one) not in (None, vars(object).get(one))]
+            if kind is types.CoroutineType:
+                return TwinCoroutine
+            if not isinstance(kind, type) or issubclass(kind, BaseException):
+                raise WireBreach("an object has no class")
+            real = _real_base(kind)
             methods = [
                 name
                 for name in dir(kind)
                 if not name.startswith("__") and isinstance(_find(kind.__mro__, name), _METHODS)
             ]
-            description = [kind.__name__, kind.__qualname__, kind.__module__, specials, methods, None, False, None]
-            found = self.stand_ins[kind] = twin_class(0, description, [])
+            names = (kind.__name__, kind.__qualname__, kind.__module__)
+            description = [*names, _specials(kind, real), methods, None, False, None]
+            bases = [real] if real is not object else [one for one in kind.__mro__ if one in MUTABLE][:1]
+            found = self.stand_ins[kind] = twin_class(0, description, bases)
         return found
 
     stand_ins: dict[Any, Any] = {}  # noqa: RUF012 - one for each class, for all lanes
@@ -536,7 +581,7 @@ class Lane(Codec):
     def _exception(self, data: list[Any]) -> Any:
         kind, args, state = self.decode(data[1]), self.decode(data[2]), self.decode(data[5])
         if not isinstance(kind, type) or not issubclass(kind, BaseException) or type(args) is not tuple:
-            raise Breach("an exception has no class")
+            raise WireBreach("an exception has no class")
         if kind.__module__ == "builtins":
             made = kind(*args)
         else:
@@ -544,7 +589,7 @@ class Lane(Codec):
             made.args = args
         for name, one in state.items():
             if type(name) is not str or name.startswith("__"):
-                raise Breach("an exception has an attribute without a name")
+                raise WireBreach("an exception has an attribute without a name")
             setattr(made, name, one)
         return self._trace(made, data[3], data[4])
 
@@ -552,7 +597,7 @@ class Lane(Codec):
         if cause is not None:
             found = self.decode(cause)
             if not isinstance(found, BaseException):
-                raise Breach("an exception has a cause that is none")
+                raise WireBreach("an exception has a cause that is none")
             BaseException.__setattr__(error, "__cause__", found)
         return self.with_traceback(error, places)
 
@@ -572,11 +617,42 @@ _PLAIN: dict[type, Callable[[Any], Any]] = {
 """The value that an instance of a subclass of a builtin has, whatever its own methods say."""
 
 
+_HELD: dict[type, Callable[[Any], Any]] = {
+    list: lambda one: list(list.__iter__(one)),
+    dict: lambda one: dict(dict.items(one)),
+    set: lambda one: set(set.__iter__(one)),
+}
+
+
 def _state_of(error: BaseException) -> dict[str, Any]:
     """What an exception of the standard library has besides its arguments."""
     more = ("name", "path") if isinstance(error, ImportError) else ()
     held = {name: one for name, one in vars(error).items() if not name.startswith("_")}
     return {**held, **{name: getattr(error, name) for name in more}}
+
+
+def _real_base(kind: type) -> type:
+    """The class of the language that a twin inherits from, too."""
+    return next(
+        (one for one in kind.__mro__ if one in PAYLOADS or _EXCEPTIONS.get(f"builtins.{one.__name__}") is one), object
+    )
+
+
+def _bases(kind: type, real: type) -> list[type]:
+    """The bases of a class, and its real base where only a class of the standard library between them has it."""
+    found = list(kind.__bases__)
+    if real is not object and not any(
+        issubclass(one, real) and (one is real or standard_class(one) is None or issubclass(one, BaseException))
+        for one in found
+    ):
+        found.append(real)
+    return found
+
+
+def _specials(kind: type, real: type) -> list[str]:
+    """The special methods of a class that its real base does not have."""
+    inherited = {name: one for one in reversed(real.__mro__) for name, one in vars(one).items()}
+    return [one for one in SPECIALS if _find(kind.__mro__, one) not in (None, inherited.get(one))]
 
 
 def _find(mro: Any, name: str) -> Any:

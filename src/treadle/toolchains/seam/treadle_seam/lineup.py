@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from treadle_witness.altered import far, near
+from treadle_witness.altered import far, near  # type: ignore[import-not-found]
 
 from .twins import TwinMeta, is_twin
 
@@ -22,8 +22,9 @@ _TOO_MANY = 1 / 3
 class Arranged:
     """One line-up: the candidates, the place of the real one, and which decoys are far from it."""
 
-    def __init__(self, candidates: tuple[Any, ...], place: int, distant: frozenset[int], is_forked: bool) -> None:
-        self.candidates, self.place, self.distant, self.is_forked = candidates, place, distant, is_forked
+    def __init__(self, candidates: tuple[Any, ...], place: int, distant: frozenset[int], limit: float) -> None:
+        self.candidates, self.place, self.distant, self.limit = candidates, place, distant, limit
+        self.is_forked = any(len(one) > 1 for one in candidates)
 
 
 class Lineup:
@@ -53,13 +54,20 @@ class Lineup:
         words = [f"{self._draw.getrandbits(96):024x}" for _ in range(2)]
         strangers = [*words, self._draw.randrange(10**12, 10**15), [words[0]], (words[1],), {words[0]: words[1]}]
         decoys += [((one,), True) for one in self._draw.sample(strangers, _OTHERS)]
+        return self._arranged(other, decoys, _TOO_MANY)
+
+    def of_order(self, other: float) -> Arranged:
+        """Arrange an ordering: no number is less than all others, and none is greater."""
+        sizes = [self._draw.uniform(1e290, 1e300) for _ in range(_NEAR)]
+        return self._arranged(other, [((one,), True) for size in sizes for one in (size, -size)], 0.99)
+
+    def _arranged(self, other: Any, decoys: list[tuple[tuple[Any, ...], bool]], limit: float) -> Arranged:
         real: tuple[tuple[Any, ...], bool] = ((other,), False)
         everyone = [real, *decoys]
         self._draw.shuffle(everyone)
         place = next(number for number, one in enumerate(everyone) if one is real)
         distant = frozenset(number for number, one in enumerate(everyone) if one[1])
-        is_forked = any(len(one[0]) > 1 for one in everyone)
-        return Arranged(tuple(one[0] for one in everyone), place, distant, is_forked)
+        return Arranged(tuple(one[0] for one in everyone), place, distant, limit)
 
     def _near(self, value: Any) -> list[Any]:
         found = near(value, self._draw)
@@ -95,12 +103,14 @@ class Lineup:
 def verdict_of(lineup: Arranged, answers: tuple[Any, ...]) -> tuple[Any, str]:
     """The answer for the real value, or why the comparison is refused."""
     answer = answers[lineup.place]
+    if type(answer) is tuple and len(answer) == 1 and isinstance(answer[0], BaseException):
+        raise answer[0]
     if answer is None:
         return None, "could not be compared"
-    is_true = answer is True or (type(answer) in (list, tuple) and bool(answer[0]))
+    is_true = answer is True or answer == [True]
     asked = [answers[number] for number in lineup.distant if answers[number] is not None]
-    taken = [one for one in asked if one is True or (type(one) in (list, tuple) and one[0])]
-    if is_true and asked and len(taken) > len(asked) * _TOO_MANY:
+    taken = [one for one in asked if one is True or one == [True]]
+    if is_true and asked and len(taken) > len(asked) * lineup.limit:
         return None, f"equals {len(taken)} of {len(asked)} values that have nothing to do with the expected one"
     if type(answer) is not bool:
         return None, "was compared, and the result is no truth value"

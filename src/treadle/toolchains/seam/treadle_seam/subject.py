@@ -19,9 +19,9 @@ import types
 from typing import Any
 
 from .ambient import SubjectAmbient
-from .lane import Lane
-from .twins import PRESENT
-from .wire import Breach, CannotCross
+from .lane import SeamLane
+from .twins import OPERATIONS, PRESENT
+from .wire import CannotCross, WireBreach
 
 _MAX_LINES = 30
 
@@ -37,7 +37,11 @@ class Sink(io.RawIOBase):
 
     def write(self, data: Any) -> int:
         written = bytes(data)
-        self._events.append(["out", self._number, written.decode("utf-8", "replace")])
+        text, last = written.decode("utf-8", "replace"), self._events[-1] if self._events else None
+        if last is not None and last[:2] == ["out", self._number]:
+            last[2].append(text)
+        else:
+            self._events.append(["out", self._number, [text]])
         return len(written)
 
 
@@ -50,13 +54,14 @@ def _stream(number: int, name: str, events: list[Any]) -> Any:
     return stream
 
 
-class SubjectLane(Lane):
+class SubjectLane(SeamLane):
     """The subject's side."""
 
     def __init__(self, sock: Any, ambient: Any) -> None:
         super().__init__(sock, 1)
         self.ambient = ambient
         self.trouble = ""
+        self.patched: dict[Any, Any] = {}
 
     def serve(self) -> None:
         """Answer until the judge hangs up. While code of the project runs, its threads may call the judge, too."""
@@ -64,7 +69,7 @@ class SubjectLane(Lane):
             with self.lock:
                 message = self.receive()
                 if message[0] != "q":
-                    raise Breach("an answer came without a request")
+                    raise WireBreach("an answer came without a request")
                 _, depth, what, encoded, updates, forgotten, extra = message
                 operands = self._take(encoded, updates, forgotten, extra)
                 self.depth = depth
@@ -83,6 +88,8 @@ class SubjectLane(Lane):
         for event in events:
             if event[0] == "warn":
                 event[1] = self._or_text(event[1])
+            elif event[0] == "out":
+                event[2] = "".join(event[2])
         if self.trouble:
             events.append(["trouble", self.trouble])
             self.trouble = ""
@@ -102,7 +109,7 @@ class SubjectLane(Lane):
         self.trouble = reason
         raise CannotCross(reason)
 
-    def lost(self, error: BaseException) -> tuple[str, Any]:
+    def lost(self, _: BaseException) -> tuple[str, Any]:
         os._exit(70)
 
     def caught(self, error: BaseException) -> BaseException:
@@ -127,24 +134,61 @@ class SubjectLane(Lane):
             importlib.invalidate_caches()
         return importlib.import_module(name)
 
+    def do_drive(self, coroutine: Any) -> Any:
+        import asyncio  # noqa: PLC0415 - only where there are coroutines
+
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            if self.loop is None:
+                self.loop = asyncio.new_event_loop()
+            return self.loop.run_until_complete(coroutine)
+        return super().do_drive(coroutine)
+
+    loop: Any = None
+
+    def do_patch(self, name: str, path: list[str], value: Any, is_there: bool) -> None:
+        """Take over what a test has put in the place of something of the standard library or of another package."""
+        if name not in sys.modules and not is_there:
+            return
+        owner = importlib.import_module(name)
+        for one in path[:-1]:
+            owner = getattr(owner, one)
+        key = (name, *path)
+        if key not in self.patched:
+            self.patched[key] = owner.__dict__.get(path[-1], self)
+        if is_there:
+            setattr(owner, path[-1], value)
+        elif self.patched[key] is self:
+            delattr(owner, path[-1])
+        else:
+            setattr(owner, path[-1], self.patched[key])
+
+    def do_seed(self, args: Any) -> None:
+        importlib.import_module("random").seed(*args)
+
     def do_named(self, name: str) -> Any:
         return importlib.import_module(name)
 
-    def do_lineup(self, left: Any, candidates: Any, is_forked: bool) -> Any:
+    def do_lineup(self, left: Any, operation: str, candidates: Any, is_forked: bool) -> Any:
         """Compare an object with each of several values; in a fork, where a decoy is made by a constructor."""
         if is_forked and threading.active_count() == 1:
-            return self._in_fork(lambda: self._lineup(left, candidates))
-        return self._lineup(left, candidates)
+            return self._in_fork(lambda: self._lineup(left, OPERATIONS[operation], candidates))
+        return self._lineup(left, OPERATIONS[operation], candidates)
 
-    def _lineup(self, left: Any, candidates: Any) -> Any:
+    def _lineup(self, left: Any, compare: Any, candidates: Any) -> Any:
         found: list[Any] = []
         for make in candidates:
             try:
                 other = make[0] if len(make) == 1 else make[0](*make[1], **make[2])
-            except Exception:  # noqa: BLE001 - a constructor that does not take these arguments makes no decoy
+            except Exception:
                 found.append(None)
                 continue
-            answer = left == other
+            try:
+                answer = compare(left, other)
+            except Exception as error:
+                found.append((error,))
+                continue
             found.append(answer if type(answer) is bool else [bool(answer)])
         return tuple(found)
 
@@ -155,7 +199,7 @@ class SubjectLane(Lane):
             try:
                 self.wire._sock.close()
                 answers = work()
-                os.write(writing, "".join("1" if a is True else "0" if a is False else "-" if a is None else "?" for a in answers).encode())
+                os.write(writing, "".join(_sign(one) for one in answers).encode())
             finally:
                 os._exit(0)
         os.close(writing)
@@ -164,29 +208,28 @@ class SubjectLane(Lane):
         os.waitpid(child, 0)
         if not data:
             raise TypeError("a comparison ended the process")
-        return tuple({"1": True, "0": False, "-": None, "?": [True]}[one] for one in data.decode())
+        failed = (TypeError("the comparison raised an exception"),)
+        return tuple({"1": True, "0": False, "-": None, "?": [True], "!": failed}[one] for one in data.decode())
 
     def do_subclass(self, name: str, bases: Any, names: Any, more: Any) -> Any:
         """Make a class whose methods are the other side's functions."""
         held = {}
         for key, (kind, value) in names.items():
             if kind == "function":
-                value = _method_of(value)
+                held[key] = _method_of(value)
             elif kind in _DECORATORS:
-                value = _DECORATORS[kind](*(None if one is None else _method_of(one) for one in value))
-            held[key] = value
+                held[key] = _DECORATORS[kind](*(None if one is None else _method_of(one) for one in value))
+            else:
+                held[key] = value
         return types.new_class(name, tuple(bases), dict(more), lambda space: space.update(held))
 
     def do_inherited(self, kind: Any, owner: Any, name: str, args: Any, kwargs: Any) -> Any:
         return getattr(super(_below(type(owner), kind), owner), name)(*args, **kwargs)
 
-    def do_super(self, kind: Any, owner: Any, name: str, args: Any, kwargs: Any) -> Any:
-        return getattr(kind, name)(owner, *args, **kwargs)
-
 
 _DECORATORS: dict[str, Any] = {
-    "staticmethod": lambda one: staticmethod(one),
-    "classmethod": lambda one: classmethod(one),
+    "staticmethod": staticmethod,
+    "classmethod": classmethod,
     "property": property,
 }
 
@@ -237,16 +280,17 @@ class Stem:
         """Be the process of one test."""
         status = 70
         try:
+            os.setsid()  # a signal to the whole group ends this process alone
             old, sock = self.sock, socket.socket(fileno=file)
             self.lane.wire._sock, self.lane.depth = sock, 0
             old.close()
             if hasattr(self.lane, "do_fork"):
-                del self.lane.do_fork, self.lane.do_end
+                del self.lane.do_fork, self.lane.do_end  # type: ignore[attr-defined]
             self.lane.lock = threading.RLock()
             self.lane.serve()
         except EOFError:
             status = 0
-        except BaseException:  # noqa: BLE001, S110 - the judge sees that the line ends
+        except BaseException:
             pass
         finally:
             os._exit(status)
@@ -254,14 +298,19 @@ class Stem:
     def end(self) -> None:
         """End the process of the last test, and everything that it started."""
         if self.child:
-            os.kill(self.child, signal.SIGKILL)
-            os.waitpid(self.child, 0)
             self.child = 0
-            if os.getppid() == 1 or os.getpid() == 1:  # in a process namespace of our own
-                try:
-                    os.kill(-1, signal.SIGKILL)
-                except OSError:
-                    pass
+            try:
+                os.kill(-1, signal.SIGKILL)  # all that is in this process namespace but this process
+                while True:
+                    os.waitpid(-1, 0)
+            except OSError:
+                pass  # none is left
+
+
+def _sign(answer: Any) -> str:
+    if type(answer) is tuple:
+        return "!"
+    return "1" if answer is True else "0" if answer is False else "-" if answer is None else "?"
 
 
 _LIMITS = (("RLIMIT_AS", 6 << 30), ("RLIMIT_CORE", 0), ("RLIMIT_NPROC", 1024), ("RLIMIT_FSIZE", 2 << 30))

@@ -11,7 +11,7 @@ import operator
 import types
 from typing import Any, Callable  # noqa: UP035 - this runs on old versions too
 
-from .wire import Breach
+from .wire import WireBreach
 
 _set, _get = object.__setattr__, object.__getattribute__
 _class_get = type.__getattribute__
@@ -64,12 +64,24 @@ _SPECIAL: dict[str, tuple[str, bool]] = {
 METHODS = ("__enter__", "__exit__", "__call__", "__missing__", "__await__", "__aiter__", "__anext__", "__aenter__")
 """Special methods that are called as such."""
 SPECIALS = (*_SPECIAL, "__eq__", *METHODS, "__aexit__")
-_HIDDEN = ("_pytest", "pytestmark", "_seam_", "__test__", "_hypothesis", "_ipython", "_repr_", "__array", "__tracebackhide")
+_HIDDEN = (
+    "_pytest",
+    "pytestmark",
+    "_seam_",
+    "__test__",
+    "_hypothesis",
+    "_ipython",
+    "_repr_",
+    "__array",
+    "__tracebackhide",
+)
 """Attributes that test tools look for: asking would tell the other side who asks."""
 _PROTOCOLS = frozenset(
     "__wrapped__ __signature__ __text_signature__ __isabstractmethod__ __set_name__ __path__ __spec__ __loader__"
     " __length_hint__ __fspath__ __set__ __get__ __delete__ __index__ __reduce__ __reduce_ex__ __getstate__"
-    " __unittest_skip__ __unittest_expecting_failure__ __attrs_attrs__ __rich_repr__ __pretty__ __objclass__".split()
+    " __code__ __globals__ __closure__ __builtins__ __defaults__ __kwdefaults__ cr_code cr_frame gi_code gi_frame"
+    " ag_code ag_frame tb_frame __unittest_skip__ __unittest_expecting_failure__ __attrs_attrs__ __rich_repr__"
+    " __pretty__ __objclass__".split()
 )
 
 
@@ -82,17 +94,36 @@ def ask(twin: Any, name: str) -> Any:
     """Get an attribute of a twin's original."""
     if name.startswith(_HIDDEN) or name in _PROTOCOLS:
         raise AttributeError(name)
-    return PRESENT.lane().request("get", twin, name)
+    lane = PRESENT.lane()
+    if lane.is_decoding:  # `ABCMeta.register` and the like look at a class while it is made
+        raise AttributeError(name)
+    return lane.request("get", twin, name)
 
 
-def _forward(operation: str, is_swapped: bool) -> Callable[..., Any]:
+def _inherited(twin: Any, name: str) -> Any:
+    """The twin class whose method is meant where a class of a test overrides it, so `super()` was asked; else None."""
+    if not _class_get(type(twin), "_seam_made"):
+        return None
+    mro = type(twin).__mro__
+    at = next((at for at, one in enumerate(mro) if name in vars(one)), -1)
+    if at < 0 or not vars(mro[at]).get("_seam_made"):
+        return None
+    return next((one for one in mro[at:] if isinstance(one, TwinMeta) and not vars(one).get("_seam_made")), None)
+
+
+def _forward(operation: str, is_swapped: bool, special: str = "") -> Callable[..., Any]:
     exact = EXACT.get(operation)
 
     def forward(self: Any, *args: Any) -> Any:
+        base = _inherited(self, special)
+        if base is not None:
+            return PRESENT.lane().request("inherited", base, self, special, args, {})
         operands = (args[0], self) if is_swapped else (self, *args)
         result = PRESENT.lane().operate(operation, operands)
         if exact is not None and type(result) is not exact:
-            return PRESENT.lane().refuse(f"{operation}() gave a {type(result).__name__}, not exactly a {exact.__name__}")
+            return PRESENT.lane().refuse(
+                f"{operation}() gave a {type(result).__name__}, not exactly a {exact.__name__}"
+            )
         return result
 
     return forward
@@ -100,6 +131,9 @@ def _forward(operation: str, is_swapped: bool) -> Callable[..., Any]:
 
 def _method(name: str) -> Callable[..., Any]:
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        base = _inherited(self, name)
+        if base is not None:
+            return PRESENT.lane().request("inherited", base, self, name, args, kwargs)
         return PRESENT.lane().request("special", self, name, args, kwargs)
 
     return call
@@ -108,6 +142,10 @@ def _method(name: str) -> Callable[..., Any]:
 def _exit(self: Any, kind: Any, value: Any, _: Any) -> Any:
     result = PRESENT.lane().request("leave", self, kind, value)
     return result if type(result) is bool else bool(result)
+
+
+def _leave_async(self: Any, kind: Any, value: Any, _: Any) -> Any:
+    return PRESENT.lane().request("special", self, "__aexit__", (kind, value, None), {})
 
 
 def _equal(self: Any, other: Any) -> Any:
@@ -127,9 +165,10 @@ def _hash(self: Any) -> int:
 
 
 _FORWARDERS: dict[str, Callable[..., Any]] = {
-    **{name: _forward(*how) for name, how in _SPECIAL.items()},
+    **{name: _forward(*how, name) for name, how in _SPECIAL.items()},
     **{name: _method(name) for name in METHODS},
     "__exit__": _exit,
+    "__aexit__": _leave_async,
     "__eq__": _equal,
     "__hash__": _hash,
 }
@@ -260,6 +299,8 @@ class Twin(metaclass=TwinMeta):
 
     _seam_: Any = None
     _seam_virtual = False
+    _seam_made = False
+    """Whether a test made the class itself, by inheriting."""
 
     def __getattr__(self, name: str) -> Any:
         return ask(self, name)
@@ -277,7 +318,7 @@ class Twin(metaclass=TwinMeta):
         return PRESENT.lane().operate("dir", (self,))
 
     def __repr__(self) -> str:
-        return _repr(self)
+        return str(_repr(self))
 
     def __copy__(self) -> Any:
         return PRESENT.lane().request("copy", self)
@@ -290,7 +331,7 @@ class Twin(metaclass=TwinMeta):
 
 
 _OF_EXCEPTIONS = ("__traceback__", "__cause__", "__context__", "__suppress_context__", "__notes__")
-_repr = _forward("repr", False)
+_repr = _forward("repr", False, "__repr__")
 
 
 class TwinFunction(Twin):
@@ -305,10 +346,31 @@ class TwinFunction(Twin):
         return self if instance is None else types.MethodType(self, instance)
 
 
+class TwinCoroutine(Twin):
+    """Stands for a coroutine, which the other side runs to its end when it is awaited: event loops are not shared."""
+
+    _seam_ = 0
+
+    def send(self, _: Any) -> Any:
+        raise StopIteration(PRESENT.lane().request("drive", self))
+
+    def throw(self, kind: Any, *_: Any) -> Any:
+        raise kind
+
+    def close(self) -> None:
+        """It has not begun."""
+
+    def __await__(self) -> Any:
+        yield from ()
+        return PRESENT.lane().request("drive", self)
+
+
 class TwinModule(types.ModuleType):
     """Stands for a module: what tests set there, they set in the original."""
 
     def __getattr__(self, name: str) -> Any:
+        if name in _OF_MODULES and name != "__file__":
+            raise AttributeError(name)
         try:
             return ask(self, name)
         except AttributeError:
@@ -346,12 +408,16 @@ PAYLOADS = tuple(BASES.values())
 """Immutable builtins: an instance of a subclass crosses with its value."""
 
 
+MUTABLE = (list, dict, set)
+"""Mutable builtins: the twin is one, too, so that `isinstance` holds; what it holds is asked for."""
+
+
 def twin_class(number: int, description: list[Any], bases: list[Any]) -> Any:
     """Make the twin of a class, from what the other side says about it."""
     name, qualname, module, specials, methods, fields, is_virtual, doc = description
     for word in (name, qualname, module):
         if type(word) is not str or len(word) > 1000:
-            raise Breach("a class has no name")
+            raise WireBreach("a class has no name")
     names: dict[str, Any] = {
         "__module__": module,
         "__qualname__": qualname,
@@ -365,17 +431,22 @@ def twin_class(number: int, description: list[Any], bases: list[Any]) -> Any:
         names["__hash__"] = None
     for method in methods:
         if type(method) is not str or not method.isidentifier() or method.startswith("__"):
-            raise Breach("a class has a method without a name")
+            raise WireBreach("a class has a method without a name")
         names[method] = TwinMethod(method)
+    names["__init__"] = TwinMethod("__init__")
     if fields is not None:
         names["__dataclass_fields__"] = _fields(fields)
-    real = tuple(base for base in bases if isinstance(base, TwinMeta) or base in PAYLOADS or _is_exception(base))
+    real = tuple(
+        base
+        for base in bases
+        if isinstance(base, TwinMeta) or base in PAYLOADS or base in MUTABLE or _is_exception(base)
+    )
     if not any(isinstance(base, TwinMeta) for base in real):
         real = (Twin, *real)
     try:
         made = TwinMeta(name, real, names)
     except TypeError as error:
-        raise Breach(f"the class {qualname[:80]} cannot be: {error}") from None
+        raise WireBreach(f"the class {qualname[:80]} cannot be: {error}") from None
     for base in bases:
         if base not in real and hasattr(base, "register") and not isinstance(base, TwinMeta):
             base.register(made)
@@ -393,9 +464,9 @@ def _fields(names: Any) -> dict[str, Any]:
     found = {}
     for name in names:
         if type(name) is not str or not name.isidentifier():
-            raise Breach("a dataclass has a field without a name")
+            raise WireBreach("a dataclass has a field without a name")
         field = dataclasses.field()
-        field.name, field.type = name, Any  # type: ignore[assignment]
+        field.name, field.type = name, Any
         field._field_type = dataclasses._FIELD  # type: ignore[attr-defined]
         found[name] = field
     return found
@@ -403,19 +474,21 @@ def _fields(names: Any) -> dict[str, Any]:
 
 def twin_instance(number: int, kind: Any, payload: Any = None) -> Any:
     """Make the twin of an instance; exceptions get their arguments, subclasses of builtins their value."""
-    if not isinstance(kind, TwinMeta):
-        raise Breach("an object has no class")
+    made: Any
+    known: Any = kind
+    if not isinstance(known, TwinMeta):
+        raise WireBreach(f"an object is of the class {str(getattr(kind, '__name__', ''))[:80]}, which has no twin")
     base = next((one for one in kind.__mro__ if one in PAYLOADS or _is_exception(one)), None)
     try:
         if base is None:
-            made = object.__new__(kind)
+            made = next((one for one in kind.__mro__ if one in MUTABLE), object).__new__(kind)
         elif _is_exception(base):
             made = base.__new__(kind, *payload)
         else:
             if type(payload) is not base:
-                raise Breach(f"a {base.__name__} has another value")
+                raise WireBreach(f"a {base.__name__} has another value")
             made = base.__new__(kind, payload)
     except TypeError as error:
-        raise Breach(f"an object cannot be: {error}") from None
+        raise WireBreach(f"an object cannot be: {error}") from None
     made.__dict__["_seam_"] = number
     return made

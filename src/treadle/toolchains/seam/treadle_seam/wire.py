@@ -4,9 +4,9 @@ A frame is a u32 length and JSON. The `json` module of every Python parses in C 
 it was twice as fast as a msgpack codec written in Python, which is what a project's own environment would leave us.
 Everything that is no text, number, truth value or None is a list that begins with a tag, so JSON objects never occur.
 
-Mutable containers are numbered on their first crossing and stay *shared*: each message carries the new contents of those
-that its sender has changed since the last one. Only one side runs at any time, so both see one list: arguments that are
-mutated, `f(x) is x`, and lists inside of objects behave as in one process. The judge says which are forgotten.
+Mutable containers are numbered on their first crossing and stay *shared*: each message carries the new contents of
+those that its sender has changed since the last one. Only one side runs at any time, so both see one list: arguments
+that are mutated, `f(x) is x`, and lists inside of objects behave as in one process. The judge says which are forgotten.
 
 The decoder is strict, because a subject is hostile: it builds the types listed here and the twins that a lane adds.
 """
@@ -28,9 +28,10 @@ _MAX_PATTERN = 20_000
 _HEAD = struct.Struct("!I")
 _PLAIN_INT = 1 << 62
 _CHUNK = 1 << 18
+_dumps, _loads = json.JSONEncoder(separators=(",", ":")).encode, json.JSONDecoder().decode  # tests may patch `json`
 
 
-class Breach(Exception):
+class WireBreach(Exception):
     """The other side broke the rules of the wire."""
 
 
@@ -38,26 +39,26 @@ class CannotCross(TypeError):
     """A value that cannot be handed over."""
 
 
-class Wire:
+class FrameLine:
     """Frames on a socket."""
 
     def __init__(self, sock: Any) -> None:
         self._sock, self._rest = sock, b""
 
     def send(self, message: Any) -> None:
-        data = json.dumps(message, separators=(",", ":")).encode("ascii")
+        data = _dumps(message).encode("ascii")
         if len(data) > MAX_FRAME:
             raise CannotCross(f"a message of {len(data)} bytes is too large (limit: {MAX_FRAME})")
         self._sock.sendall(_HEAD.pack(len(data)) + data)
 
     def receive(self) -> Any:
-        """Return the next message; raise `Breach` if it is malformed, and EOFError at the end."""
+        """Return the next message; raise `WireBreach` if it is malformed, and EOFError at the end."""
         rest = self._rest
         while len(rest) < 4:
             rest += self._more()
         size = _HEAD.unpack_from(rest)[0]
         if size > MAX_FRAME:
-            raise Breach(f"a message of {size} bytes is too large (limit: {MAX_FRAME})")
+            raise WireBreach(f"a message of {size} bytes is too large (limit: {MAX_FRAME})")
         if len(rest) < size + 4:
             parts, missing = [rest], size + 4 - len(rest)
             while missing > 0:
@@ -66,9 +67,9 @@ class Wire:
             rest = b"".join(parts)
         data, self._rest = rest[4 : size + 4], rest[size + 4 :]
         try:
-            return json.loads(data.decode("ascii"))
+            return _loads(data.decode("ascii"))
         except (ValueError, RecursionError) as error:
-            raise Breach(f"a message is no JSON: {type(error).__name__}") from None
+            raise WireBreach(f"a message is no JSON: {type(error).__name__}") from None
 
     def _more(self) -> bytes:
         data: bytes = self._sock.recv(_CHUNK)
@@ -113,7 +114,7 @@ _LATER: dict[str, tuple[str, Parts]] = {
 def _maker(module: str, name: str, count: tuple[int, ...], make: Any = None) -> Callable[[list[Any]], Any]:
     def build(parts: list[Any]) -> Any:
         if len(parts) not in count:
-            raise Breach(f"a {name} has {len(parts)} parts")
+            raise WireBreach(f"a {name} has {len(parts)} parts")
         kind = getattr(__import__(module, fromlist=["_"]), name)
         return make(kind, parts) if make else kind(*parts)
 
@@ -125,7 +126,7 @@ def _pattern(_: Any, parts: list[Any]) -> Any:
 
     pattern, flags = parts
     if type(pattern) not in (str, bytes) or len(pattern) > _MAX_PATTERN or type(flags) is not int:
-        raise Breach("a regular expression is malformed")
+        raise WireBreach("a regular expression is malformed")
     return re.compile(pattern, flags & ~re.DEBUG)
 
 
@@ -156,7 +157,7 @@ _SINGLES = {"E": Ellipsis, "N": NotImplemented}
 
 def type_name(kind: type) -> str:
     """The name of a class, as it is looked up; pathlib and zoneinfo keep theirs in private modules."""
-    module = type.__dict__["__module__"].__get__(kind) if isinstance(kind, type) else ""
+    module = type.__dict__["__module__"].__get__(kind)
     return f"{str(module).partition('._')[0].lstrip('_')}.{kind.__qualname__}"
 
 
@@ -257,8 +258,8 @@ class Codec:
             bytearray: lambda one: self._container(one, "ba", lambda: [base64.b64encode(one).decode()]),
             deque: lambda one: self._container(one, "dq", lambda: [one.maxlen, *map(self.encode, one)]),
             OrderedDict: lambda one: self._container(one, "od", lambda: self._items(one)),
-            type(Ellipsis): lambda one: ["E"],
-            type(NotImplemented): lambda one: ["N"],
+            type(Ellipsis): lambda _: ["E"],
+            type(NotImplemented): lambda _: ["N"],
         }
         self.decoders: dict[str, Callable[[list[Any]], Any]] = {
             "t": lambda j: tuple(map(self.decode, j[1:])),
@@ -275,8 +276,8 @@ class Codec:
             "@": self._known,
             "I": lambda j: int(j[1], 16),
             "x": self._decode_extended,
-            "E": lambda j: Ellipsis,
-            "N": lambda j: NotImplemented,
+            "E": lambda _: Ellipsis,
+            "N": lambda _: NotImplemented,
         }
 
     # from values to JSON
@@ -393,15 +394,15 @@ class Codec:
         kind = type(data)
         if kind is not list:
             if kind is dict:
-                raise Breach("a message has a JSON object")
+                raise WireBreach("a message has a JSON object")
             return data
         self._depth += 1
         try:
             if self._depth > MAX_DEPTH:
-                raise Breach(f"a value is nested deeper than {MAX_DEPTH}")
+                raise WireBreach(f"a value is nested deeper than {MAX_DEPTH}")
             return self.decoders[data[0]](data)
         except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError) as error:
-            raise Breach(f"a value is malformed ({type(error).__name__}: {str(error)[:200]})") from None
+            raise WireBreach(f"a value is malformed ({type(error).__name__}: {str(error)[:200]})") from None
         finally:
             self._depth -= 1
 
@@ -416,7 +417,7 @@ class Codec:
             self._put(container, contents)
             return container
         if type(number) is not int or number in self.shared.of or number % 2 == self.shared.next % 2:
-            raise Breach("a container has a wrong number")
+            raise WireBreach("a container has a wrong number")
         self.shared.put(number, container)
         self._put(container, contents)
         self.shared.of[number][1] = self._held(container)
@@ -443,19 +444,18 @@ class Codec:
             flat = list(map(decode, contents))
             pairs = dict(zip(flat[::2], flat[1::2]))  # noqa: B905
             if len(flat) % 2:
-                raise Breach("a dictionary has a key without a value")
+                raise WireBreach("a dictionary has a key without a value")
             container.clear()
             dict.update(container, pairs)
 
     def apply(self, updates: Any) -> None:
         """Take over what the other side changed; the judge's messages say first what it has forgotten."""
         if type(updates) is not list:
-            raise Breach("a message has no list of changes")
+            raise WireBreach("a message has no list of changes")
         for change in updates:
             try:
                 entry = self.shared.of[change[0]]
                 self._put(entry[0], change[1:])
                 entry[1] = self._held(entry[0])
             except (LookupError, TypeError, ValueError) as error:
-                raise Breach(f"a change is malformed ({type(error).__name__})") from None
-
+                raise WireBreach(f"a change is malformed ({type(error).__name__})") from None

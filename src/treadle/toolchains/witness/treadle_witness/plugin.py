@@ -343,6 +343,6 @@ def pytest_addoption(pluginmanager: Any) -> None:
     pluginmanager.register(Start(witness), witness.order["name"][::-1])
     witness.begin(pluginmanager)
     if "seam" in witness.order:
-        from treadle_seam.judge import start  # noqa: PLC0415 - only in the process of a judge
+        from treadle_seam.judge import start  # type: ignore[import-not-found]  # noqa: PLC0415 - only in a judge
 
         start(witness.order["seam"], witness.send, pluginmanager, witness.order["name"] + "s")
