@@ -23,8 +23,10 @@ import msgspec
 from treadle.config.model import ToolchainSettings
 from treadle.errors import PortError
 from treadle.evidence.project_facts import ProjectTools, RepositoryFacts
+from treadle.git.trees import TreeEntry
+from treadle.protocol.paths import TestPaths
 from treadle.toolchains.line_coverage import LineCoverage
-from treadle.toolchains.results import CollectedTests, CommandResult, TestRun
+from treadle.toolchains.results import ApartRun, CollectedTests, CommandResult, TestRun
 from treadle.toolchains.scaling import ScalingMeasurement, ScalingProbe
 
 # The cache of measurements: results that depend only on a tree, a command and its parameters.
@@ -168,6 +170,29 @@ class ActivityMeasurements:
             await self._cache.put(("seen", tree, self._tools.identity), done)
         return done
 
+    async def apart(self, tree: str, ids: Sequence[str], tests: TestPaths, again: int = 0) -> ApartRun:
+        """Run some tests of a tree (the judge) against its code (the subject), in two processes.
+
+        `tests` divides the tree: what belongs to the tests is the judge's alone, and everything else, which the author
+        of an implementation may write, is the subject's. `again` numbers a rerun, as for `suite`.
+        """
+        tree, chosen = await self._as_delivered(tree), tuple(sorted(ids))
+        owned: dict[str, TreeEntry | None] = {
+            path: None for path in await self._git.entries(tree) if tests.is_test(path)
+        }
+        code = await self._git.with_files(tree, owned)
+
+        async def run(path: Path) -> ApartRun:
+            async with self._git.checkout(code) as subject:
+                done = await self._tools.test_apart(path, chosen, subject=subject, is_subject=tests.is_code)
+            if not done.problem:
+                await self._require_start(done.run)
+            return done
+
+        # The tree of the code says which files were the subject's, so equal questions of two instances share an answer.
+        question = ("apart", chosen, code, *([again] if again else []))
+        return await self._once(question, tree, ApartRun, run, lambda one: _is_green_apart(one) and not again)
+
     async def unstable(self, tree: str, ids: Sequence[str], times: int) -> set[str]:
         """Return the tests with a verdict on a tree that changes from run to run. The cache remembers unstable tests.
 
@@ -273,6 +298,11 @@ class ActivityMeasurements:
                 self._known[place] = known
                 return known
         return None
+
+
+def _is_green_apart(done: ApartRun) -> bool:
+    """Whether the result is good for every activity: a machine that could not try it may be able to later."""
+    return done.run.is_green and not (done.problem or done.breaches or done.failed_to_cross or done.uncrossable)
 
 
 def _require_program(built: CommandResult) -> CommandResult:
