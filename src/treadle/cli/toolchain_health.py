@@ -28,7 +28,7 @@ from treadle.protocol.checks.declarations import TOOLCHAIN
 from treadle.protocol.model import Protocol
 from treadle.protocol.paths import is_test
 from treadle.protocol.reach import Reach
-from treadle.toolchains.fitness import commands_of, cures, find_lacks, needs_tests, where_to_set
+from treadle.toolchains.fitness import commands_of, cures, find_lacks, grade_lack, needs_tests, where_to_set
 from treadle.toolchains.process import command_environment
 from treadle.toolchains.toolchain import canary_fault, complete_settings
 
@@ -81,6 +81,8 @@ async def toolchain_lines(
         fixes = [*cures(lacks), *(advise_parts_ahead(config.protocol, protocol, settings) if within is None else ())]
         what = "; ".join(lack.what for lack in lacks)
         lines.append(missing(f"checks of {protocol.name}", what, "; ".join(fixes), code="toolchain.unfit"))
+    elif protocol and (lack := grade_lack(protocol, settings, config.verification.minimum, within)):
+        lines.append(missing("grade of criteria", *lack, code="toolchain.grade"))
     elif not settings.test:
         fix = f"set `toolchain.test` {where_to_set(has_file=has_file)}"
         lines.append(warn("toolchain test", "no command to run the tests with", fix, code="toolchain.missing"))

@@ -30,7 +30,13 @@ from treadle.store.sqlite import Store
 from treadle.views.bank import Texts, accepted_documents, bank
 from treadle.views.chronicle import Chronicle
 from treadle.views.evidence import CriterionProof, Evidence
-from treadle.views.evidence_verdict import EvidenceInputs, gather_evidence, proof_so_far, unverified_criteria
+from treadle.views.evidence_verdict import (
+    EvidenceInputs,
+    gather_evidence,
+    proof_so_far,
+    proved_tests,
+    unverified_criteria,
+)
 from treadle.views.result import Result
 
 REASON: Final = "Unverified"
@@ -57,13 +63,15 @@ def logged_evidence(store: Store, run: str) -> Evidence:
 def evidence_of(log: GrowingLog, result: Result | None = None) -> Evidence:
     """Return the evidence that follows from a run's log so far."""
     record, store = log.catch_up(), log.store
+    settings = settings_of(record)
     inputs = EvidenceInputs(
         run=record.id,
         name=record.name,
         agents=agents_of(record, log.protocol),
         strays=tuple(store.strays(record.id)),
         result=result,
-        baseline=settings_of(record).baseline,
+        baseline=settings.baseline,
+        minimum=settings.minimum,
     )
     return gather_evidence(log, store.payloads.get, inputs, time.time_ns() // 1_000_000)
 
@@ -72,6 +80,12 @@ def logged_proof(log: GrowingLog, inst: str) -> ProofSoFar:
     """Return the tests of an instance that the log has shown failing: the checks ask the view that decides merges."""
     log.catch_up()
     return proof_so_far(log, log.store.payloads.get, inst)
+
+
+def logged_proved_tests(log: GrowingLog, inst: str) -> frozenset[str]:
+    """Return the tests that prove criteria of an instance, and of those below it, with judge and subject apart."""
+    log.catch_up()
+    return proved_tests(log, log.store.payloads.get, inst)
 
 
 class VerifiedMerges(Effects):
@@ -90,8 +104,8 @@ class VerifiedMerges(Effects):
         declared = case.protocol.exits.get(_REJECTED)
         reason = declared.fields.get("reason") if declared else None
         if job.effect == "merge" and reason is not None and REASON in reason.type.split(" | "):
-            self._log.catch_up()
-            if unverified := unverified_criteria(self._log, self._log.store.payloads.get, job.inst):
+            minimum = settings_of(self._log.catch_up()).minimum
+            if unverified := unverified_criteria(self._log, self._log.store.payloads.get, job.inst, minimum):
                 return _refuse_merge(job, case, unverified)
         return await self._effects.perform(job, case)
 

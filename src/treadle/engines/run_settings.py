@@ -14,6 +14,7 @@ from treadle.kernel.commands import RunAgent
 from treadle.protocol.model import Protocol
 from treadle.store.records import Run
 from treadle.store.sqlite import Store
+from treadle.views.evidence import Grade
 from treadle.views.status import Baseline
 
 FORMAT: Final = 1
@@ -39,6 +40,12 @@ class RunSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     def agent_of(self, role: str) -> str:
         return self.agents.get(role) or self.config.agent_of(role)
+
+    @property
+    def minimum(self) -> Grade:
+        """The grade that a criterion needs to be verified."""
+        minimum: Grade = msgspec.convert(self.config.verification.minimum, Grade)
+        return minimum
 
     def kind_of(self, role: str) -> str:
         """The word before the colon of a role's agent."""
