@@ -155,12 +155,16 @@ def test_a_machine_that_cannot_keep_them_apart_says_so_and_refuses_nothing(tmp_p
 
 async def implemented(tmp_path: Path, *answers: ApartRun, code: str = ADD) -> tuple[Stage, Verdict, PlayedSubject]:
     """A test that was red apart, and the claim of its implementation."""
-    stage, played = await staged(tmp_path, ended(test_adds=RED), proof=ProofSoFar())
+    stage, played = await staged(tmp_path, ended(test_adds=RED))
+    return stage, await implement(stage, played, *answers, code=code), played
+
+
+async def implement(stage: Stage, played: PlayedSubject, *answers: ApartRun, code: str = ADD) -> Verdict:
     assert (await claim_red(stage)).report == ""
     proof = ProofSoFar(failed=frozenset({ADDS}), apart={ADDS: await stage.facts.head(stage.state, "root")})
     stage.verifier = ClaimVerifier(stage.facts, played, Cache(stage.cache, b"key"), scope, lambda _: proof)
     played.answers += answers
-    return stage, await claim_green(stage, code), played
+    return await claim_green(stage, code)
 
 
 def test_a_test_that_was_red_apart_passes_apart(tmp_path: Path) -> None:
@@ -222,9 +226,12 @@ def test_a_breach_of_the_wire_is_refused_even_if_all_tests_pass(tmp_path: Path) 
 
 def test_a_machine_that_fails_at_green_costs_nobody_an_attempt(tmp_path: Path) -> None:
     async def story() -> None:
+        stage, played = await staged(tmp_path, ended(test_adds=RED))
         with pytest.raises(PortError) as failed:
-            await implemented(tmp_path, _with(ended(), problem="no mount namespace"))
+            await implement(stage, played, _with(ended(), problem="no mount namespace"))
         assert (failed.value.code, failed.value.retryable) == ("env.apart", True)
+        played.answers.append(ended(test_adds="passed"))
+        assert (await claim_green(stage)).report == "", "after a person has repaired the machine"
 
     run(story())
 

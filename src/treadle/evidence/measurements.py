@@ -191,7 +191,9 @@ class ActivityMeasurements:
 
         # The tree of the code says which files were the subject's, so equal questions of two instances share an answer.
         question = ("apart", chosen, code, *([again] if again else []))
-        return await self._once(question, tree, ApartRun, run, lambda one: _is_green_apart(one) and not again)
+        return await self._once(
+            question, tree, ApartRun, run, lambda one: _is_green_apart(one) and not again, lambda one: not one.problem
+        )
 
     async def unstable(self, tree: str, ids: Sequence[str], times: int) -> set[str]:
         """Return the tests with a verdict on a tree that changes from run to run. The cache remembers unstable tests.
@@ -278,8 +280,13 @@ class ActivityMeasurements:
         kind: type[T],
         run: Callable[[Path], Awaitable[T]],
         is_well: Callable[[T], bool],
+        is_answer: Callable[[T], bool] = lambda _: True,
     ) -> T:
-        """Return the cached answer to a question about a tree; without one, run the tool and cache its result."""
+        """Return the cached answer to a question about a tree; without one, run the tool and cache its result.
+
+        A result that is no answer, because this machine could not try, holds for this verification alone: the next one
+        may find the machine repaired.
+        """
         key = (*question, tree, self._tools.identity)
         if (known := await self._kept(key, kind)) is not None:
             return known
@@ -287,7 +294,8 @@ class ActivityMeasurements:
             value = await run(path)
         place = key if is_well(value) else (*key, self._asker)
         self._known[place] = value
-        await self._cache.put(place, value)
+        if is_answer(value):
+            await self._cache.put(place, value)
         return value
 
     async def _kept(self, key: tuple[object, ...], kind: type[T]) -> T | None:
@@ -301,7 +309,7 @@ class ActivityMeasurements:
 
 
 def _is_green_apart(done: ApartRun) -> bool:
-    """Whether the result is good for every activity: a machine that could not try it may be able to later."""
+    """Whether the result is good for every activity."""
     return done.run.is_green and not (done.problem or done.breaches or done.failed_to_cross or done.uncrossable)
 
 
