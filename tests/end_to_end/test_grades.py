@@ -7,8 +7,10 @@ from typing import Final
 import pytest
 
 from tests.box import PATH, box_here
+from tests.end_to_end import dptr, fractal, riper, waterfall
 from tests.end_to_end.ending import End
 from tests.end_to_end.test_v3_leaf import CODE, MANIFEST, TESTS, honest, leaf
+from tests.end_to_end.world import World
 
 TOP: Final = '"""Adding up."""\n\nfrom basket.item import Item\n\n\n'
 RIGHT: Final = """
@@ -147,6 +149,23 @@ def test_honest_work_is_proved(place: Path) -> None:
         (cost,) = filter(None, costs[step])
         assert (cost["runs"], cost["tests"]) == (1, 5), step
     assert not any(costs["review"]), "one run at red, one at green; the merge of the same tree repeats none"
+
+
+PROTOCOLS: Final = {
+    "fractal": lambda place: World(place, **fractal.world_of(fractal.LABELS)).run(),
+    "fractal tree": lambda place: World(place, **fractal.world_of(fractal.OFFER)).run(),
+    "dptr": lambda place: World(place, **dptr.product(dptr.MONEY)).run(),
+    "riper": lambda place: World(place, **riper.world_of(riper.SHOP)).run(),
+    "waterfall": lambda place: World(place, **waterfall.backlog()).run({"root/US-1:review": ("approve", "No pens.")}),
+}
+
+
+@pytest.mark.soak
+@pytest.mark.usefixtures("_apart")
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_honest_work_is_proved_in_every_protocol(place: Path, protocol: str) -> None:
+    found = PROTOCOLS[protocol](place).evidence()
+    assert (found["verdict"], found["tally"]["proved"]) == ("verified", found["tally"]["criteria"])
 
 
 CHEATS: Final = {

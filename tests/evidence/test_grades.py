@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from tests.evidence.stage import ADD, MANIFEST, TEST, Stage, run
+from tests.evidence.stage import ADD, MANIFEST, RUN, TEST, Stage, run
 from treadle.errors import PortError
 from treadle.evidence.claim_verifier import ClaimVerifier
 from treadle.evidence.measurements import Cache
-from treadle.evidence.merge_verifier import MergeVerifier
+from treadle.evidence.merge_verifier import DeliveryVerifier, MergeVerifier
 from treadle.evidence.project_facts import ProjectTools
 from treadle.evidence.subject import ProofSoFar
 from treadle.kernel.commands import RunEffect
@@ -278,5 +278,21 @@ def test_a_merge_asks_for_the_same(tmp_path: Path) -> None:
         tried = await verifier(tmp_path / "fresh").suite(head)
         assert (tried.ok, tried.failing) == (False, (ADDS,))
         assert [it["code"] for it in tried.findings] == ["green.apart"]
+
+    run(story())
+
+
+def test_a_rebased_delivery_asks_for_the_same(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage, verdict, played = await implemented(tmp_path, ended(test_adds="passed"))
+        assert verdict.report == ""
+        onto, head = await stage.facts.start(RUN), await stage.facts.head(stage.state, "root")
+        for endings, what in (([ended(test_adds=FAILS)] * 2, "criteria"), ([ended(test_adds="passed")], "")):
+            played.answers += endings
+            fresh = Cache(tmp_path / f"delivery {what}", b"key")
+            one = DeliveryVerifier(stage.facts, played, fresh, stage.case({}), "deliver", {ADDS})
+            failure = await one.verify(head, onto, {FILE, "src/calc/add.py"}, {ADDS}, head)
+            assert (failure.what, failure.tests) == (what, (ADDS,)) if failure else what == ""
+        assert not played.answers
 
     run(story())

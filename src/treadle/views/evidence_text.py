@@ -74,7 +74,7 @@ def sign(one: CriterionProof) -> str:
 
 def test_words(test: TestProof) -> str:
     """Format a test with its grade, and why it is no higher one."""
-    why = f" ({test.together})" if test.together else ""
+    why = f" ({cut(one_line(test.together), _LONGEST_REASON)})" if test.together else ""
     return f"{_GRADE_SIGNS[test.grade]} {test.id}{why}" if test.grade else f"{test.id}{why}"
 
 
@@ -195,6 +195,7 @@ _TESTS = 8
 _NOTES = 8
 _WRONG = 4
 _REPORT = 6
+_LONGEST_REASON: Final = 100
 _SIGNS: Final = {"verified": "✓", "partial": "✗", "none": "✗"}
 _GRADE_SIGNS: Final[dict[Grade, str]] = {"proved": "●", "observed": "◐", "word": "○"}
 
