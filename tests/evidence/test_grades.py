@@ -193,6 +193,17 @@ def test_code_that_passes_only_beside_its_tests_is_refused(tmp_path: Path) -> No
     run(story())
 
 
+def test_code_that_cannot_be_imported_without_its_tests_is_refused(tmp_path: Path) -> None:
+    async def story() -> None:
+        lost = TestResult(id=FILE, verdict="error", phase="collect", kind="import", message="no tests.calc", file=FILE)
+        done = ApartRun(run=TestRun(command=("pytest",), exit=2, duration=0.1, tests={FILE: lost}))
+        stage, verdict, _ = await implemented(tmp_path, done, done)
+        assert refused(stage, verdict, "green") == [("green.apart", ADDS)]
+        assert "no tests.calc" in verdict.report
+
+    run(story())
+
+
 def test_a_call_that_broke_off_once_is_tried_again(tmp_path: Path) -> None:
     async def story() -> None:
         late = {"verdict": "error", "kind": "timeout", "message": "late"}
@@ -224,11 +235,18 @@ def test_a_breach_of_the_wire_is_refused_even_if_all_tests_pass(tmp_path: Path) 
     run(story())
 
 
-def test_a_machine_that_fails_at_green_costs_nobody_an_attempt(tmp_path: Path) -> None:
+BROKEN = {
+    "machine": lambda: _with(ended(), problem="no mount namespace"),
+    "judge": lambda: ApartRun(run=TestRun(command=("pytest",), exit=3, duration=0.1, output="INTERNALERROR")),
+}
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_a_machine_that_fails_at_green_costs_nobody_an_attempt(tmp_path: Path, what: str) -> None:
     async def story() -> None:
         stage, played = await staged(tmp_path, ended(test_adds=RED))
         with pytest.raises(PortError) as failed:
-            await implement(stage, played, _with(ended(), problem="no mount namespace"))
+            await implement(stage, played, BROKEN[what]())
         assert (failed.value.code, failed.value.retryable) == ("env.apart", True)
         played.answers.append(ended(test_adds="passed"))
         assert (await claim_green(stage)).report == "", "after a person has repaired the machine"

@@ -19,7 +19,7 @@ import msgspec
 from treadle.errors import PortError
 from treadle.evidence.baseline import SuiteBaseline, sent_back
 from treadle.evidence.findings import CheckOutcome, CheckProblem, CommandRun, join_names, problem
-from treadle.evidence.measurements import ActivityMeasurements
+from treadle.evidence.measurements import ActivityMeasurements, untried
 from treadle.evidence.subject import Subject
 from treadle.evidence.suite import describe_test, tests_by_criterion
 from treadle.protocol.items import Json
@@ -57,7 +57,7 @@ class ApartFindings(msgspec.Struct, frozen=True, kw_only=True):
 
 def _costs(runs: Sequence[ApartRun], ids: Collection[str]) -> dict[str, Json]:
     """Return what the runs have cost, for the record."""
-    tried = [one for one in runs if not one.problem]
+    tried = [one for one in runs if not untried(one)]
     calls, took = sum(one.calls for one in tried), sum(one.duration for one in tried)
     return {"runs": len(tried), "tests": len(ids), "calls": calls, "seconds": round(took, 3)} if tried else {}
 
@@ -99,7 +99,7 @@ async def grade_red(s: Subject, run: TestRun, trees: Mapping[str, Sequence[str]]
         "together": dict[str, Json](together),
         "subjects": _costs(runs, tried),
     }
-    limits = dict.fromkeys(f"{TOGETHER}{one.problem}" for one in runs if one.problem)
+    limits = dict.fromkeys(f"{TOGETHER}{reason}" for one in runs if (reason := untried(one)))
     return ApartFindings(
         problems=tuple(problems), facts={name: fact for name, fact in facts.items() if fact}, limits=tuple(limits)
     )
@@ -107,14 +107,23 @@ async def grade_red(s: Subject, run: TestRun, trees: Mapping[str, Sequence[str]]
 
 def _uncrossable(done: ApartRun, id_: str) -> str:
     """Return why a test that is red in one process cannot be judged apart; empty if it can, or if it passes there."""
-    if reason := done.problem or done.uncrossable.get(id_) or done.failed_to_cross.get(id_):
+    if reason := untried(done) or done.uncrossable.get(id_) or done.failed_to_cross.get(id_):
         return reason
     test = done.run.tests.get(id_)
-    if test is None or done.run.bent:
-        return "; ".join([*done.run.bent, *done.run.problems]) or "it did not run apart from the code"
-    if test.is_red or test.verdict == "passed":
-        return ""
-    return f"apart from the code it ends otherwise: it {describe_test(test).what}"
+    if test is None or done.run.bent or not (test.is_red or test.verdict == "passed"):
+        return f"apart from the code it ends otherwise: {_ending(done, id_)}"
+    return ""
+
+
+def _ending(done: ApartRun, id_: str) -> str:
+    """Describe how a test ended apart, or why there is no verdict: its file may not have been imported."""
+    run = done.run
+    if run.bent:
+        return "; ".join(run.bent)
+    test = run.tests.get(id_) or run.tests.get(id_.partition("::")[0])
+    if test is not None and test.verdict != "passed":
+        return f"it {describe_test(test).what}"
+    return "; ".join(run.problems) or "it did not run"
 
 
 async def _decided_before(s: Subject, run: TestRun, ids: Sequence[str]) -> list[str]:
@@ -174,9 +183,9 @@ async def require_apart(
 
 def _require_apart(done: ApartRun, ids: Iterable[str]) -> None:
     """Raise an error if the machine cannot keep judge and subject apart any more: no agent is to blame for that."""
-    if done.problem:
+    if reason := untried(done):
         named = join_names(list(ids))
-        said = f"{named} failed at red with judge and subject apart, and cannot be run apart here now: {done.problem}"
+        said = f"{named} failed at red with judge and subject apart, and cannot be run apart here now: {reason}"
         raise PortError(f"{said}; repair it on this machine, then answer `retry`", retryable=True, code="env.apart")
 
 
@@ -187,8 +196,7 @@ def _failing(done: ApartRun, ids: Iterable[str]) -> dict[str, str]:
         test = done.run.tests.get(id_)
         if test is not None and test.verdict == "passed" and done.run.is_believable and id_ not in done.failed_to_cross:
             continue
-        own = describe_test(test).what if test else "; ".join(done.run.problems or done.run.bent) or "it did not run"
-        found[id_] = done.failed_to_cross.get(id_) or done.uncrossable.get(id_) or own
+        found[id_] = done.failed_to_cross.get(id_) or done.uncrossable.get(id_) or _ending(done, id_)
     return found
 
 

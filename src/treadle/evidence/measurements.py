@@ -192,7 +192,7 @@ class ActivityMeasurements:
         # The tree of the code says which files were the subject's, so equal questions of two instances share an answer.
         question = ("apart", chosen, code, *([again] if again else []))
         return await self._once(
-            question, tree, ApartRun, run, lambda one: _is_green_apart(one) and not again, lambda one: not one.problem
+            question, tree, ApartRun, run, lambda one: _is_green_apart(one) and not again, lambda one: not untried(one)
         )
 
     async def unstable(self, tree: str, ids: Sequence[str], times: int) -> set[str]:
@@ -306,6 +306,18 @@ class ActivityMeasurements:
                 self._known[place] = known
                 return known
         return None
+
+
+def untried(done: ApartRun) -> str:
+    """Return why a run apart says nothing about the code: the machine cannot do it, or the judge broke off by itself.
+
+    A subject that breaks the rules, hands over nothing or never answers is no such reason.
+    """
+    run = done.run
+    if done.problem or run.tests or done.breaches or done.failed_to_cross or run.ended != "done":
+        return done.problem
+    said = "; ".join(run.problems) or run.output.strip().rpartition("\n")[2]
+    return f"the judge ended with {run.exit} before any test{f': {said}' if said else ''}"
 
 
 def _is_green_apart(done: ApartRun) -> bool:
