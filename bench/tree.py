@@ -48,6 +48,7 @@ RUNNER = Path(__file__).with_name("tree_runner.py")
 _TESTS = f"{sys.executable} -I -S -B {RUNNER}"
 _SETTINGS = (
     "toolchain.kind=junit",
+    "verification.minimum=word",
     f"toolchain.test={_TESTS} {{report}}",
     f"toolchain.collect={_TESTS} --list",
     "limits.instances=1000",

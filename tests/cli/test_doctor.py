@@ -45,7 +45,8 @@ def told() -> dict[str, Any]:
 
 
 def test_a_healthy_project(root: Path) -> None:
-    (root / "treadle.toml").write_text('[toolchain]\nkind = "junit"\ntest = "make test"\n')
+    settings = '[toolchain]\nkind = "junit"\ntest = "make test"\n[verification]\nminimum = "word"\n'
+    (root / "treadle.toml").write_text(settings)
     program(root, "make", "echo GNU Make 9")
     before = sorted(root.rglob("*"))
     found = treadle("doctor")
@@ -300,10 +301,31 @@ def test_without_a_box_the_agents_with_a_sandbox_of_their_own_are_named(
     assert [text for text in own if text not in line["detail"]] == []
 
 
+@pytest.mark.parametrize(
+    ("toolchain", "minimum", "fatal"),
+    [
+        ('kind = "junit"\ntest = "true {report}"', None, True),
+        ('kind = "junit"\ntest = "true {report}"', "word", False),
+        ('kind = "junit"\ntest = "node --test"', None, False),
+        ('kind = "junit"\ntest = "node --test"', "proved", True),
+        ('kind = "gotest"\ntest = "go test ./..."', None, False),
+        ('kind = "gotest"\ntest = "go test -run X ./..."', None, True),
+        ('kind = "command"\ntest = "true"', "proved", False),
+    ],
+)
+def test_tests_that_cannot_give_the_minimum_grade_are_reported(
+    root: Path, toolchain: str, minimum: str | None, fatal: bool
+) -> None:
+    chosen = f'[verification]\nminimum = "{minimum}"\n' if minimum else ""
+    (root / "treadle.toml").write_text(f"[toolchain]\n{toolchain}\n{chosen}")
+    assert ("toolchain.grade" in {it["code"] for it in told().values()}) is fatal
+
+
 def test_an_agent_that_the_settings_name_is_required(root: Path) -> None:
     assert told()["agent codex"]["required"] is False
     agents = '[agents]\ntdd = "codex"\nimpl = "command:no-such-agent -x"\n'
-    (root / "treadle.toml").write_text(f'{agents}[toolchain]\nkind = "junit"\ntest = "true"\n')
+    minimum = '[verification]\nminimum = "word"\n'
+    (root / "treadle.toml").write_text(f'{agents}[toolchain]\nkind = "junit"\ntest = "true"\n{minimum}')
     found = treadle("doctor")
     named = found.out.splitlines()[-1].partition(": ")[2]
     assert (found.code, named) == (1, "agent codex, agent command:no-such-agent -x")

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -64,6 +65,20 @@ def test_init_in_a_subfolder_writes_to_the_root_of_the_repository(root: Path, mo
     assert treadle("init").code == 0
     assert (root / "treadle.toml").is_file()
     assert not (root / "tests" / "treadle.toml").exists()
+
+
+@pytest.mark.parametrize(
+    ("script", "minimum"),
+    [("vitest run", "word"), ("node --test", "observed"), ("mocha", "word"), ("sh it.sh", "observed")],
+)
+def test_init_says_so_where_only_the_runner_can_see_its_tests(root: Path, script: str, minimum: str) -> None:
+    (root / "pyproject.toml").unlink(missing_ok=True)
+    shutil.rmtree(root / "tests")
+    needs = {name: "1" for name in (script.partition(" ")[0],) if name not in ("node", "sh")}
+    package = {"name": "it", "scripts": {"test": script}, "devDependencies": needs}
+    (root / "package.json").write_text(json.dumps(package))
+    assert treadle("init").code == 0
+    assert load_settings(Project(root), {}).config().verification.minimum == minimum
 
 
 def test_init_never_overwrites_a_file(root: Path) -> None:

@@ -5,6 +5,7 @@ import shutil
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.cli.chores import Chores
@@ -225,6 +226,30 @@ def test_a_protocol_that_runs_tests_needs_to_know_how(chores: Chores) -> None:
     there = ("--set", "toolchain.kind=pytest", "--set", f"toolchain.test={sys.executable} -m pytest")
     assert treadle("run", "spec.yaml", "--level", "0", *there, "--set", "toolchain.lint=none").code == 2
     assert treadle("run", "spec.yaml", "--level", "0", *there).code == 3
+
+
+def test_a_run_that_could_not_reach_the_minimum_grade_is_not_started(chores: Chores) -> None:
+    (chores.root / "agent.py").unlink()
+    assert treadle("spec", "new", "--protocol", "v3", "spec.yaml").code == 0
+    words = ("spec.yaml", "--level", "0", "--set", "toolchain.kind=junit", "--set", "toolchain.test=true {report}")
+    refused = treadle("run", *words)
+    assert (refused.code, refused.error, 'verification.minimum = "word"' in refused.err) == (2, "toolchain.grade", True)
+    assert treadle("run", *words, "--minimum", "observed").error == "toolchain.grade"
+    assert not (chores.root / ".treadle/local/store.db").exists()
+    assert treadle("run", *words, "--minimum", "word").code == 3
+    with opened_store(Project(chores.root)) as store:
+        (started,) = store.runs()
+        assert settings_of(started).minimum == "word"
+
+
+def test_a_run_without_a_grade_in_its_settings_keeps_what_it_was_promised(chores: Chores) -> None:
+    assert run().code == 3
+    with opened_store(Project(chores.root)) as store:
+        (started,) = store.runs()
+        assert settings_of(started).minimum == "observed"
+        config = {name: value for name, value in started.settings["config"].items() if name != "verification"}
+        older = msgspec.structs.replace(started, settings={**started.settings, "config": config})
+        assert settings_of(older).minimum == "word"
 
 
 def test_a_spec_that_only_another_protocol_takes_is_refused_with_the_names_of_those_protocols(chores: Chores) -> None:

@@ -29,6 +29,7 @@ TREADLE = (sys.executable, "-c", "from treadle.cli.start import main; raise Syst
 _TESTS = f"{sys.executable} -I -S -B {tree_runner.__file__}"
 SETTINGS = (
     "toolchain.kind=junit",
+    "verification.minimum=word",
     f"toolchain.test={_TESTS} {{report}}",
     f"toolchain.collect={_TESTS} --list",
     "toolchain.lint=true",

@@ -155,11 +155,11 @@ def told(found: Evidence) -> list[str]:
 
 def test_a_criterion_is_shown_from_its_test_to_its_merge() -> None:
     lines = told(merged().evidence())
-    assert lines[0] == "calc-1 · v3 1 · ended: Merged · 1 of 1 criteria verified"
-    start = lines.index("✓ AC-1 · root · verified")
+    assert lines[0] == "calc-1 · v3 1 · ended: Merged · 1 of 1 criteria verified (observed)"
+    start = lines.index("◐ AC-1 · root · verified (observed)")
     assert lines[start + 1 : start + 7] == [
         "    AC-1 holds",
-        "    test   tests/test_add.py::test_adds",
+        "    test   ◐ tests/test_add.py::test_adds",
         "    red    root:tests#1.1 cccccccccccc, exit 1 as expected, 0.25 s",
         "    green  root:impl#1.1 cccccccccccc, exit 0, 0.25 s",
         "    review Approved by tdd:ReviewImpl (root:review#1.1)",
@@ -255,10 +255,10 @@ def test_a_witnessed_result_is_shown_without_a_remark() -> None:
     assert "own word" not in html(found) + str(list(rows(found)))
 
 
-def test_the_score_counts_results_that_only_the_runner_reports() -> None:
-    tally = msgspec.structs.replace(by_own_word().tally, criteria=3, verified=2)
+def test_the_score_counts_each_grade() -> None:
+    tally = msgspec.structs.replace(by_own_word().tally, criteria=4, verified=3, proved=1, observed=1)
     found = msgspec.structs.replace(by_own_word(), tally=tally)
-    assert score(found) == "2 of 3 criteria verified (1 of them by the runner's own word)"
+    assert score(found) == "3 of 4 criteria verified (1 proved, 1 observed, 1 by the runner's own word)"
 
 
 # What the tests of a criterion leave open is told with the criterion, as long as it holds.

@@ -60,7 +60,7 @@ def test_an_ended_run_shows_the_tally_of_its_criteria_and_names_the_unverified()
 
 def test_an_ended_run_with_all_criteria_verified_names_none() -> None:
     lines = list(status_lines(ended(merged())))
-    assert [line for line in lines if "criteria verified" in line] == ["1 of 1 criteria verified"]
+    assert [line for line in lines if "criteria verified" in line] == ["1 of 1 criteria verified (observed)"]
     assert not [line for line in lines if "AC-1" in line]
 
 

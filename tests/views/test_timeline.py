@@ -100,7 +100,7 @@ def test_advice_beside_a_check_of_the_same_name_is_noted_and_a_refusal_is_not() 
         run.happens(Checked(id="c", ts=NOW, act=act, results=results))
         made = Move(run.log[-1], run.protocol, before, run.state, run.commands)
         told.append(describe_move(made, unreadable).text.partition(" → ")[0])
-    assert told == [f"{WORK} is checked: post_check failed", f"{WORK} is checked: all is well; noted: post_check"]
+    assert told == [f"{WORK} is checked: post_check failed", f"{WORK} is checked: passed; noted: post_check"]
 
 
 def test_a_line_has_number_and_time() -> None:

@@ -14,7 +14,7 @@ from treadle.protocol.model import tag_of
 from treadle.runtime.claims import envelope_of
 from treadle.store.records import Stray
 from treadle.views.chronicle import Chronicle
-from treadle.views.evidence import CriterionProof, Evidence
+from treadle.views.evidence import CriterionProof, Evidence, Grade
 from treadle.views.evidence_verdict import EvidenceInputs, gather_evidence
 
 NOW = 1_700_000_000_000
@@ -113,8 +113,11 @@ class Trial:
         return self.happens(Replied(id=id_, ts=at, ask=ask, choice=choice, note_ref=ref, actor="ada"))
 
     def evidence(self, *strays: Stray) -> Evidence:
-        beside = EvidenceInputs(run="calc-1", name="calc-1", agents={"impl": "command:./agent"}, strays=strays)
-        return gather_evidence(self.log, self.payloads.get, beside, NOW + 60_000)
+        return gather_evidence(self.log, self.payloads.get, self.inputs(*strays), NOW + 60_000)
+
+    def inputs(self, *strays: Stray, minimum: Grade = "word") -> EvidenceInputs:
+        agents = {"impl": "command:./agent"}
+        return EvidenceInputs(run="calc-1", name="calc-1", agents=agents, strays=strays, minimum=minimum)
 
     def criterion(self, id_: str = "AC-1") -> CriterionProof:
         return next(one for one in self.evidence().criteria if one.id == id_)

@@ -6,7 +6,7 @@ Existing files stay unchanged, and nothing is committed without a yes.
 import asyncio
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -32,7 +32,7 @@ from treadle.git.generated import GeneratedGlobs, find_generated
 from treadle.git.repository import owner_trouble
 from treadle.protocol.model import Protocol
 from treadle.runtime.placed_files import PlacedFiles
-from treadle.toolchains.fitness import Lack, cures, find_lacks
+from treadle.toolchains.fitness import Lack, best_grade, cures, find_lacks
 from treadle.toolchains.toolchain import complete_settings
 from treadle.views.story_files import first_files
 from treadle.views.work_order import LeftOff, story_faults
@@ -173,9 +173,20 @@ def _choose_values(
         if generated.named:
             why = f"pyproject.toml has {', '.join(generated.named)} written by a build; {why}"
         chosen["environment.generated"] = ChosenValue(generated.globs, why)
+    if (found := _grade_of(detected)) == "word":
+        why = "only the test runner itself can see these tests pass; a higher grade would leave all criteria unverified"
+        chosen["verification.minimum"] = ChosenValue(found, why)
     if protocol:
         chosen["protocol.default"] = ChosenValue(protocol, "given to `treadle init`")
     return chosen
+
+
+def _grade_of(detected: Mapping[str, ChosenValue]) -> str:
+    """Return the highest grade that detected tests can give; empty without results of single tests."""
+    named = {name.partition(".")[2]: one.value for name, one in detected.items() if name.startswith("toolchain.")}
+    if "test" not in named or named.get("kind", "command") == "command":
+        return ""
+    return best_grade(msgspec.convert(named, ToolchainSettings))
 
 
 def write_files(project: Project, plan: SetupPlan) -> None:

@@ -18,6 +18,14 @@ class Merge(StrEnum):
     NEVER = "never"
 
 
+class Minimum(StrEnum):
+    """The grade that a criterion needs to be verified."""
+
+    PROVED = "proved"
+    OBSERVED = "observed"
+    WORD = "word"
+
+
 def run(
     spec: Annotated[
         Path | None, typer.Argument(help="The file that says what to build; `treadle spec new` writes an example.")
@@ -38,6 +46,13 @@ def run(
     merge: Annotated[
         Merge | None,
         typer.Option(metavar="|".join(Merge), help="Choose what happens to the result; this overrides `git.merge`."),
+    ] = None,
+    minimum: Annotated[
+        Minimum | None,
+        typer.Option(
+            metavar="|".join(Minimum),
+            help="Choose the grade that a criterion needs to be verified; this overrides `verification.minimum`.",
+        ),
     ] = None,
     only: Annotated[
         str,
@@ -64,6 +79,7 @@ def run(
     order = RunRequest(
         spec=spec, protocol=protocol, agents=agent or (), changes=changes or (), name=name,
         level=cast("Literal[0, 1, 2]", level), merge=merge.value if merge else None, only=only,
+        minimum=minimum.value if minimum else None,
     )  # fmt: skip
     launch = prepare_run(project, order)
     for note in filter(

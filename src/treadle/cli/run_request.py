@@ -139,6 +139,8 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     level: Level
     merge: str | None
+    minimum: str | None = None
+    """The grade that a criterion needs; None: by the settings."""
     only: str = ""
     """A part of the protocol, or a step, to run alone."""
 
@@ -204,6 +206,9 @@ def prepare_run(project: Project, order: RunRequest) -> PreparedRun:
     config = settings.config(protocol.name)
     if order.merge is not None:
         config = msgspec.structs.replace(config, git=msgspec.structs.replace(config.git, merge=order.merge))
+    if order.minimum is not None:
+        verification = msgspec.structs.replace(config.verification, minimum=order.minimum)
+        config = msgspec.structs.replace(config, verification=verification)
     wanted = StartRequest(
         config=config,
         spec=asked.text,

@@ -18,7 +18,7 @@ from treadle.cli.programs import ask_git, ask_program, find_program
 from treadle.config.detection import missing_packages, runtime_packages
 from treadle.config.model import Config, ToolchainSettings
 from treadle.config.project import Project
-from treadle.enclosures.selection import CONTAINER
+from treadle.enclosures.selection import CONTAINER, INSTALL_BOX
 from treadle.engines.baseline import collect_base, count_generated
 from treadle.errors import TreadleError
 from treadle.evidence.findings import join_names
@@ -28,7 +28,8 @@ from treadle.protocol.checks.declarations import TOOLCHAIN
 from treadle.protocol.model import Protocol
 from treadle.protocol.paths import is_test
 from treadle.protocol.reach import Reach
-from treadle.toolchains.fitness import commands_of, cures, find_lacks, needs_tests, where_to_set
+from treadle.toolchains.apart import NO_NAMESPACE, mounting_program
+from treadle.toolchains.fitness import commands_of, cures, find_lacks, grade_lack, needs_tests, where_to_set
 from treadle.toolchains.process import command_environment
 from treadle.toolchains.toolchain import canary_fault, complete_settings
 
@@ -81,9 +82,14 @@ async def toolchain_lines(
         fixes = [*cures(lacks), *(advise_parts_ahead(config.protocol, protocol, settings) if within is None else ())]
         what = "; ".join(lack.what for lack in lacks)
         lines.append(missing(f"checks of {protocol.name}", what, "; ".join(fixes), code="toolchain.unfit"))
+    elif protocol and (lack := grade_lack(protocol, settings, config.verification.minimum, within)):
+        lines.append(missing("grade of criteria", *lack, code="toolchain.grade"))
     elif not settings.test:
         fix = f"set `toolchain.test` {where_to_set(has_file=has_file)}"
         lines.append(warn("toolchain test", "no command to run the tests with", fix, code="toolchain.missing"))
+
+    if protocol and settings.kind == "pytest" and (within is None or config.verification.minimum == "proved"):
+        lines.append(await _apart_line(config))
 
     if config.workspace.driver == CONTAINER:  # the programs of this machine say nothing about the image
         lines += [ok(f"toolchain {name}", f"{words[0]}, in the image") for name, words in named.items()]
@@ -137,6 +143,25 @@ async def _command_line(name: str, words: tuple[str, ...], root: Path, scratch: 
     if name == "test" and is_treadles_own(path, root):
         return warn(what, f"{detail}, which is Treadle's own environment", _OWN, code="toolchain.own")
     return ok(what, detail)
+
+
+async def _apart_line(config: Config) -> Line:
+    """Check whether tests can run apart from the code here; required if criteria must be proved."""
+    what = "judge and subject"
+    if not config.toolchain.apart:
+        if config.verification.minimum != "proved":
+            return ok(what, "they share a process (`toolchain.apart` is off)")
+        why, fix = "they share a process", "set `toolchain.apart = true`"
+    elif config.workspace.driver == CONTAINER:
+        why, fix = "in a container they share a process", "set `workspace.driver` to `worktree`"
+    elif await mounting_program():
+        return ok(what, "tests of criteria run apart from the code")
+    else:
+        why, fix = NO_NAMESPACE, INSTALL_BOX
+    if config.verification.minimum == "proved":
+        fix = f'{fix}, or set `verification.minimum = "observed"`'
+        return missing(what, why, fix, code="toolchain.grade")
+    return warn(what, f"criteria can be `observed` at most: {why}", fix, code="box.missing")
 
 
 async def _package_lines(settings: ToolchainSettings, root: Path, *, required: bool) -> list[Line]:

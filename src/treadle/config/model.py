@@ -88,6 +88,13 @@ class ToolchainSettings(_Section, frozen=True, kw_only=True):
         kinds.whole(0),
         "pytest: how many passed tests to run again with a wrong expected value; each must fail then.",
     ] = 10
+    apart: Annotated[
+        bool,
+        kinds.FLAG,
+        "pytest with bubblewrap: whether to run the tests of criteria once more, at red and at green, in another "
+        "process than the code; a test that passes only beside the code is refused. Off by default, because some "
+        "honest tests cannot do that yet, such as those that freeze the clock.",
+    ] = False
     reruns: Annotated[int, kinds.whole(0), "How often to rerun a failing test, to see whether it is flaky."] = 2
     flaky: Annotated[
         str,
@@ -265,6 +272,17 @@ class GitSettings(_Section, frozen=True, kw_only=True):
     ] = "branch"
 
 
+class VerificationSettings(_Section, frozen=True, kw_only=True):
+    """When a criterion counts as verified; runs that were started before there were grades take any of them."""
+
+    minimum: Annotated[
+        str,
+        kinds.choice("proved", "observed", "word"),
+        "The grade that a criterion needs: `proved` with judge and subject in two processes, `observed` with a witness "
+        "in the process of the tests, `word` by the word of the test runner alone.",
+    ] = "word"
+
+
 class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """All settings, resolved for one protocol."""
 
@@ -277,6 +295,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     environment: Environment
     git: GitSettings
     workspace: WorkspaceSettings = WorkspaceSettings()
+    verification: VerificationSettings = VerificationSettings()
     models: dict[str, dict[str, str]] = {}
     prices: dict[str, str] = {}
     """Token prices by agent, in the format of `parse_prices`."""
@@ -302,6 +321,7 @@ SECTIONS: Final = {
     "toolchain": "How to build, test and lint this project. Commands run in a checkout, without a shell; "
     "`{root}` stands for your own checkout.",
     "workspace": "Where agents and checks run: on this machine, or in containers.",
+    "verification": "When a criterion counts as verified.",
     "limits": "What a run may use. A key without a value takes the limit of the protocol.",
     "notifications": "How Treadle notifies people about a run.",
     "environment": "The environment variables that agents see, and the generated files that lanes get.",
@@ -310,7 +330,7 @@ SECTIONS: Final = {
 }
 
 
-_NEW_DEFAULTS: Final = {"workspace.box": "auto", "environment.notes": "quote"}
+_NEW_DEFAULTS: Final = {"workspace.box": "auto", "environment.notes": "quote", "verification.minimum": "observed"}
 """Runs that were started before these keys existed have the default of the struct: the feature is off."""
 
 
@@ -336,6 +356,7 @@ KEYS: Final = (
     ),
     *_keys_of("toolchain", ToolchainSettings),
     *_keys_of("workspace", WorkspaceSettings),
+    *_keys_of("verification", VerificationSettings),
     *_keys_of("limits", LimitSettings),
     *_keys_of("notifications", Notifications),
     *_keys_of("environment", Environment),

@@ -25,7 +25,13 @@ from treadle.store.sqlite import Store
 from treadle.views.bank import Texts, accepted_documents, bank
 from treadle.views.chronicle import Chronicle
 from treadle.views.evidence import Evidence
-from treadle.views.evidence_verdict import EvidenceInputs, gather_evidence, proof_so_far, unverified_criteria
+from treadle.views.evidence_verdict import (
+    EvidenceInputs,
+    gather_evidence,
+    proof_so_far,
+    proved_tests,
+    unverified_criteria,
+)
 from treadle.views.result import Result
 
 
@@ -49,13 +55,15 @@ def logged_evidence(store: Store, run: str) -> Evidence:
 def evidence_of(log: GrowingLog, result: Result | None = None) -> Evidence:
     """Return the evidence that follows from a run's log so far."""
     record, store = log.catch_up(), log.store
+    settings = settings_of(record)
     inputs = EvidenceInputs(
         run=record.id,
         name=record.name,
         agents=agents_of(record, log.protocol),
         strays=tuple(store.strays(record.id)),
         result=result,
-        baseline=settings_of(record).baseline,
+        baseline=settings.baseline,
+        minimum=settings.minimum,
     )
     return gather_evidence(log, store.payloads.get, inputs, time.time_ns() // 1_000_000)
 
@@ -66,15 +74,21 @@ def logged_proof(log: GrowingLog, inst: str) -> ProofSoFar:
     return proof_so_far(log, log.store.payloads.get, inst)
 
 
+def logged_proved_tests(log: GrowingLog, inst: str) -> frozenset[str]:
+    """Return the tests that prove criteria of an instance, and of those below it, with judge and subject apart."""
+    log.catch_up()
+    return proved_tests(log, log.store.payloads.get, inst)
+
+
 def merge_gaps(log: GrowingLog, inst: str) -> list[dict[str, Json]]:
     """Return what is missing for the criteria of an instance that neither the evidence of the log nor a person accepts.
 
     The evidence view of the current log answers, so a merge and the page never disagree.
     """
-    log.catch_up()
+    minimum = settings_of(log.catch_up()).minimum
     return [
         {"code": code, "what": gap, "criterion": one.id, "spec": one.spec, "instance": one.instance}
-        for one in unverified_criteria(log, log.store.payloads.get, inst)
+        for one in unverified_criteria(log, log.store.payloads.get, inst, minimum)
         for gap, code in zip(one.missing, one.codes, strict=True)
     ]
 

@@ -11,6 +11,7 @@ from treadle.errors import PortError
 from treadle.kernel.commands import RunAgent
 from treadle.protocol.model import Protocol
 from treadle.store.records import Run
+from treadle.views.evidence import Grade
 from treadle.views.status import Baseline
 
 FORMAT: Final = 1
@@ -36,6 +37,12 @@ class RunSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     def agent_of(self, role: str) -> str:
         return self.agents.get(role) or self.config.agent_of(role)
+
+    @property
+    def minimum(self) -> Grade:
+        """The grade that a criterion needs to be verified."""
+        minimum: Grade = msgspec.convert(self.config.verification.minimum, Grade)
+        return minimum
 
     def kind_of(self, role: str) -> str:
         """Return the word before the colon of a role's agent."""

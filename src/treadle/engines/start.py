@@ -34,7 +34,7 @@ from treadle.protocol.reach import Reach, reach, roles
 from treadle.runtime.world import SystemClock
 from treadle.store.records import Run
 from treadle.store.sqlite import Store
-from treadle.toolchains.fitness import describe_lacks, find_lacks
+from treadle.toolchains.fitness import describe_lacks, find_lacks, grade_lack
 from treadle.toolchains.toolchain import complete_settings
 from treadle.views.run_status import status_at
 from treadle.views.status import Baseline
@@ -87,6 +87,8 @@ def inspect_request(project: Project, protocol: Protocol, wanted: StartRequest) 
     enclosure = asyncio.run(enclosure_of(project, wanted.config))
     if lacks := find_lacks(protocol, toolchain, has_file=project.file.exists(), within=within):
         raise Unfit(f"{protocol.name} cannot pass its checks here: {describe_lacks(lacks)}", code="toolchain.unfit")
+    if lack := grade_lack(protocol, toolchain, wanted.config.verification.minimum, within):
+        raise Unfit(f"no run of {protocol.name} could end as verified here: {'; '.join(lack)}", code="toolchain.grade")
     if wanted.level:
         can_start(project, settings, enclosure, roles(protocol, within))
     if wanted.name and not NAME.fullmatch(wanted.name):

@@ -25,7 +25,7 @@ from treadle.enclosures.selection import CONTAINER, open_box
 from treadle.engines.baseline import is_needed, take_baseline
 from treadle.engines.containers import container_of
 from treadle.engines.driver import Surroundings
-from treadle.engines.evidence import evidence_of, logged_proof, merge_gaps
+from treadle.engines.evidence import evidence_of, logged_proof, logged_proved_tests, merge_gaps
 from treadle.engines.notifications import OnceNotifier, SettingsNotifier
 from treadle.engines.recording import recording_of
 from treadle.engines.result import move_older_branches, result_of
@@ -113,7 +113,7 @@ class ProjectPorts:
         log = GrowingLog(self._store, run.id)
 
         def verifier_of(job: RunEffect, case: Case) -> MergeVerifier:
-            return MergeVerifier(facts, tools, cache, job, case)
+            return MergeVerifier(facts, tools, cache, job, case, partial(logged_proved_tests, log))
 
         async def dump(path: Path) -> str:
             built = await tools.command("api_dump", path)
@@ -143,7 +143,8 @@ class ProjectPorts:
         history = self._store.load(run.id)
         case = Case(protocol=history.protocol, state=history.state, payloads=self._store.payloads)
         instruments = await self._instruments(run, opened, await container_of(self._project, run))
-        return opened, DeliveryVerifier(*instruments, case, asker)
+        proved = logged_proved_tests(GrowingLog(self._store, run.id), ROOT)
+        return opened, DeliveryVerifier(*instruments, case, asker, proved)
 
     async def _opened_for(self, run: Run) -> ProjectRepository:
         """Open the repository with the run's generated files in each checkout; they are read when the run begins."""

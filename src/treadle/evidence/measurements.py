@@ -24,8 +24,10 @@ from treadle.config.model import ToolchainSettings
 from treadle.errors import PortError
 from treadle.evidence.hanging import HangLimit, hang_limit
 from treadle.evidence.project_facts import ProjectTools, RepositoryFacts
+from treadle.git.trees import TreeEntry
+from treadle.protocol.paths import TestPaths
 from treadle.toolchains.line_coverage import LineCoverage
-from treadle.toolchains.results import CollectedTests, CommandResult, TestRun
+from treadle.toolchains.results import ApartRun, CollectedTests, CommandResult, TestRun
 from treadle.toolchains.scaling import ScalingMeasurement, ScalingProbe
 
 # The cache of measurements: results that depend only on a tree, a command and its parameters.
@@ -179,6 +181,31 @@ class ActivityMeasurements:
         base = await self._as_delivered(await self._git.tree(await self._git.start(self._run)))
         return hang_limit(await self.earlier_suite(base), self.settings) if base != tree else None
 
+    async def apart(self, tree: str, ids: Sequence[str], tests: TestPaths, again: int = 0) -> ApartRun:
+        """Run some tests of a tree (the judge) against its code (the subject), in two processes.
+
+        `tests` divides the tree: what belongs to the tests is the judge's alone, and everything else, which the author
+        of an implementation may write, is the subject's. `again` numbers a rerun, as for `suite`.
+        """
+        tree, chosen = await self._as_delivered(tree), tuple(sorted(ids))
+        owned: dict[str, TreeEntry | None] = {
+            path: None for path in await self._git.entries(tree) if tests.is_test(path)
+        }
+        code = await self._git.with_files(tree, owned)
+
+        async def run(path: Path) -> ApartRun:
+            async with self._git.checkout(code) as subject:
+                done = await self._tools.test_apart(path, chosen, subject=subject, is_subject=tests.is_code)
+            if not done.problem:
+                await self._require_start(done.run)
+            return done
+
+        # The tree of the code says which files were the subject's, so equal questions of two instances share an answer.
+        question = ("apart", chosen, code, *([again] if again else []))
+        return await self._once(
+            question, tree, ApartRun, run, lambda one: _is_green_apart(one) and not again, lambda one: not untried(one)
+        )
+
     async def unstable(self, tree: str, ids: Sequence[str], times: int) -> set[str]:
         """Return the tests with a verdict on a tree that changes from run to run. The cache remembers unstable tests.
 
@@ -264,8 +291,13 @@ class ActivityMeasurements:
         kind: type[T],
         run: Callable[[Path], Awaitable[T]],
         is_well: Callable[[T], bool],
+        is_answer: Callable[[T], bool] = lambda _: True,
     ) -> T:
-        """Return the cached answer to a question about a tree; without one, run the tool and cache its result."""
+        """Return the cached answer to a question about a tree; without one, run the tool and cache its result.
+
+        A result that is no answer, because this machine could not try, holds for this verification alone: the next one
+        may find the machine repaired.
+        """
         key = (*question, tree, self._tools.identity)
         if (known := await self._kept(key, kind)) is not None:
             return known
@@ -273,7 +305,8 @@ class ActivityMeasurements:
             value = await run(path)
         place = key if is_well(value) else (*key, self._asker)
         self._known[place] = value
-        await self._cache.put(place, value)
+        if is_answer(value):
+            await self._cache.put(place, value)
         return value
 
     async def _kept(self, key: tuple[object, ...], kind: type[T]) -> T | None:
@@ -284,6 +317,23 @@ class ActivityMeasurements:
                 self._known[place] = known
                 return known
         return None
+
+
+def untried(done: ApartRun) -> str:
+    """Return why a run apart says nothing about the code: the machine cannot do it, or the judge broke off by itself.
+
+    A subject that breaks the rules, hands over nothing or never answers is no such reason.
+    """
+    run = done.run
+    if done.problem or run.tests or done.breaches or done.failed_to_cross or run.ended != "done":
+        return done.problem
+    said = "; ".join(run.problems) or run.output.strip().rpartition("\n")[2]
+    return f"the judge ended with {run.exit} before any test{f': {said}' if said else ''}"
+
+
+def _is_green_apart(done: ApartRun) -> bool:
+    """Whether the result is good for every activity."""
+    return done.run.is_green and not (done.problem or done.breaches or done.failed_to_cross or done.uncrossable)
 
 
 def _require_program(built: CommandResult) -> CommandResult:

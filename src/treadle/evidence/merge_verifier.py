@@ -1,7 +1,7 @@
 """Verifies a merge or a rebase before it becomes visible: `git.merge.CommitVerifier` over the project's tools."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import Final
 
@@ -11,18 +11,20 @@ from treadle.evidence.baseline import MOST, SuiteBaseline, excuse_notes, may_be_
 from treadle.evidence.checks.contract import ran_of
 from treadle.evidence.code_shapes import read_pieces
 from treadle.evidence.findings import CheckProblem, join_names, note, problem
+from treadle.evidence.grades import require_apart
 from treadle.evidence.manifest import has_own_manifest, manifest_place, parse_manifest
 from treadle.evidence.measurements import ActivityMeasurements, Cache
 from treadle.evidence.project_facts import ProjectTools, RepositoryFacts
 from treadle.evidence.source_text import decode_source
-from treadle.evidence.subject import accepted_exits, payload
+from treadle.evidence.subject import accepted_exits, paths_of_tests, payload
 from treadle.evidence.suite import bad_tests, describe_test, file_of, reason_for_doubt, run_evidence
 from treadle.git.commit_message import papers_of
 from treadle.git.merge import CommitVerifier, TrialResult
 from treadle.kernel.commands import RunEffect
+from treadle.kernel.instances import ROOT
 from treadle.ports import Case
 from treadle.protocol.items import Json
-from treadle.protocol.paths import is_test
+from treadle.protocol.paths import TestPaths, is_test
 from treadle.toolchains.command import NOT_CHOSEN
 from treadle.toolchains.results import CommandResult, TestRun
 
@@ -43,6 +45,15 @@ def left_red(case: Case) -> set[str]:
     return found
 
 
+ProvedOf = Callable[[str], Collection[str]]
+"""The tests that prove criteria of an instance, and of those below it, with judge and subject apart."""
+
+
+def no_proved_tests(_inst: str) -> Collection[str]:
+    """Return no tests, for callers without a log."""
+    return ()
+
+
 _LEFT_RED: Final = "is to fail until somebody implements what it is about"
 _FAILS_THERE: Final = "fails on the branch without the result, too"
 _UNSTABLE: Final = "failed once and passed once with nothing changed"
@@ -52,9 +63,17 @@ _UNSTABLE_THERE: Final = "passes and fails by chance on the branch without the r
 class MergeVerifier(CommitVerifier):
     """Verifies the commits of one instance's merge or rebase."""
 
-    def __init__(self, git: RepositoryFacts, tools: ProjectTools, cache: Cache, job: RunEffect, case: Case) -> None:
+    def __init__(
+        self,
+        git: RepositoryFacts,
+        tools: ProjectTools,
+        cache: Cache,
+        job: RunEffect,
+        case: Case,
+        proved_of: ProvedOf = no_proved_tests,
+    ) -> None:
         super().__init__()
-        self._git, self._tools, self._case = git, tools, case
+        self._git, self._tools, self._case, self._proved_of = git, tools, case, proved_of
         self._inst = case.state.insts[job.inst]
         self._measure = ActivityMeasurements(git, tools, cache, case.state.run, job.id, papers_of(case))
 
@@ -92,7 +111,9 @@ class MergeVerifier(CommitVerifier):
         tree = await self._git.tree(commit)
         run = await self._measure.suite(tree)
         excused = await self._excused(run, tree) if bad_tests(run) else {}
-        return _judge_run(run, excused)
+        tests = paths_of_tests(self._case, self._inst, self._measure.settings.test_paths)
+        proved = [id_ for id_ in self._proved_of(self._inst.id) if id_ in run.passed]
+        return await _judge_apart(_judge_run(run, excused), self._measure, tree, proved, tests)
 
     async def same_colour(self, before: str, after: str) -> TrialResult:
         """Require that every test keeps its verdict; a test of others that now passes is no change."""
@@ -184,6 +205,21 @@ def _judge_run(run: TestRun, excused: Mapping[str, CheckProblem | None] = Mappin
     return TrialResult(not faults, said, tuple(failing), kept, (*(one.data for one in faults), *_data(notes)))
 
 
+async def _judge_apart(
+    tried: TrialResult, measure: ActivityMeasurements, tree: str, proved: Iterable[str], tests: TestPaths
+) -> TrialResult:
+    """Return an accepting result after the tests that proved criteria apart have passed apart here, too."""
+    if not tried.ok:
+        return tried
+    found = await require_apart(measure, tree, sorted(proved), tests)
+    ran = {**tried.ran, **found.facts}
+    if not found.problems:
+        return msgspec.structs.replace(tried, ran=ran)
+    failing = tuple(one.test for one in found.problems if one.test)
+    findings = (*(one.data for one in found.problems), *tried.findings)
+    return TrialResult(False, "\n".join(map(str, found.problems)), failing, ran, findings)
+
+
 class DeliveryFailure(msgspec.Struct, frozen=True):
     """The reason why a result fails on the user's branch."""
 
@@ -203,8 +239,17 @@ class DeliveryVerifier:
     never excused.
     """
 
-    def __init__(self, git: RepositoryFacts, tools: ProjectTools, cache: Cache, case: Case, asker: str) -> None:
-        self._git, self._tools, self._case = git, tools, case
+    def __init__(
+        self,
+        git: RepositoryFacts,
+        tools: ProjectTools,
+        cache: Cache,
+        case: Case,
+        asker: str,
+        proved: Collection[str] = (),
+    ) -> None:
+        """`proved`: the tests that were seen with judge and subject apart in the run."""
+        self._git, self._tools, self._case, self._proved = git, tools, case, proved
         self._measure = ActivityMeasurements(git, tools, cache, case.state.run, asker, papers_of(case))
 
     async def verify(
@@ -240,6 +285,10 @@ class DeliveryVerifier:
         tried = _judge_run(run, await self._excused(run, tree, onto, own))
         if not tried.ok:
             return DeliveryFailure("suite", tried.details, tried.failing)
+        tests = paths_of_tests(self._case, self._case.state.insts[ROOT], self._measure.settings.test_paths)
+        apart = await _judge_apart(tried, self._measure, tree, [id_ for id_ in self._proved if id_ in proofs], tests)
+        if not apart.ok:
+            return DeliveryFailure("criteria", apart.details, apart.failing)
         if gone := await self._gone(run, onto, own):
             return DeliveryFailure(
                 "suite", f"tests of the branch are not found any more: {join_names(gone)}", tuple(gone)

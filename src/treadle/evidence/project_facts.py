@@ -2,7 +2,7 @@
 
 import hashlib
 import math
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from treadle.toolchains.gotest import GoTest
 from treadle.toolchains.junit import Junit
 from treadle.toolchains.line_coverage import LineCoverage
 from treadle.toolchains.pytest import Pytest
-from treadle.toolchains.results import CollectedTests, CommandResult, TestRun
+from treadle.toolchains.results import ApartRun, CollectedTests, CommandResult, TestRun
 from treadle.toolchains.scaling import ScalingMeasurement, ScalingProbe
 from treadle.toolchains.toolchain import ProjectToolchain, build, environment_fingerprint
 
@@ -160,6 +160,12 @@ class ProjectTools:
     ) -> TestRun:
         """Run the tests; `limit` shortens the project's timeout, and `test_limit` that of one test, in seconds."""
         return await _adapted(self._toolchain, limit, test_limit, mirrors=mirrors).test(path, ids, files)
+
+    async def test_apart(
+        self, path: Path, ids: tuple[str, ...], *, subject: Path, is_subject: Callable[[str], bool]
+    ) -> ApartRun:
+        """Run some tests of one checkout against the code of another one, in a process of its own."""
+        return await self._toolchain.test_apart(path, ids, subject=subject, is_subject=is_subject)
 
     async def collect(self, path: Path, files: tuple[str, ...] | None = None) -> CollectedTests:
         return await self._toolchain.collect(path, files)

@@ -94,6 +94,20 @@ def merged_children(case: Case, inst: str) -> list[Instance]:
     return [one for one in below if any(tag_of(name.rpartition(".")[2]) in exits for name in one.slots)]
 
 
+def paths_of_tests(
+    case: Case, inst: Instance, configured: tuple[str, ...], collecting: tuple[str, ...] = ()
+) -> TestPaths:
+    """Return the rule for which files are tests: by name, by the test paths of the input, by the settings.
+
+    `collecting`: folders of doubtful name in which there are tests.
+    """
+    record = case.protocol.types.get(case.protocol.graphs[inst.graph].input[1])
+    fields, given = record.fields if record else {}, payload(case, inst.input.ref)
+    named = [given.get(name) for name, field in fields.items() if field.type == "path" and "test" in name.lower()]
+    folders = [clean_path(one) for one in named if isinstance(one, str) and not path_fault(one)]
+    return TestPaths(tuple(folders), configured, collecting)
+
+
 class StepScope(Protocol):
     """The write and read scope of a step: globs relative to the root of the repository."""
 
@@ -121,6 +135,8 @@ class ProofSoFar(msgspec.Struct, frozen=True):
     """Tests that accepted work has shown failing for the right reason."""
     skeletons: tuple[str, ...] = ()
     """Commits of its accepted plans, the first one first: the code before each implementation."""
+    apart: Mapping[str, str] = {}
+    """The tests that were seen red with judge and subject apart, each with the commit on which that was decided."""
 
 
 ProofOf = Callable[[str], ProofSoFar]
@@ -178,13 +194,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def tests(self) -> TestPaths:
         """The rule for which files are tests, with the test paths of the input and of the settings."""
-        record = self.case.protocol.types.get(self.graph.input[1])
-        fields = record.fields if record else {}
-        named = [
-            self.input.get(name) for name, field in fields.items() if field.type == "path" and "test" in name.lower()
-        ]
-        given = [clean_path(one) for one in named if isinstance(one, str) and not path_fault(one)]
-        return TestPaths(tuple(given), self.measure.settings.test_paths, self.test_folders)
+        return paths_of_tests(self.case, self.inst, self.measure.settings.test_paths, self.test_folders)
 
     @cached_property
     def is_frozen(self) -> bool:

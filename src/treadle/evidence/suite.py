@@ -190,7 +190,7 @@ async def results_by_criterion(s: Subject) -> dict[str, Json]:
     """
     try:
         run = await suite_on_work(s)
-        tests = (await read_manifest(s)).by_criterion(run) or await planned_tests(s, run)
+        tests = await tests_by_criterion(s, run)
     except PortError as error:
         if error.retryable:
             raise
@@ -205,6 +205,11 @@ async def results_by_criterion(s: Subject) -> dict[str, Json]:
     known = identities(s)
     own: dict[str, Json] = {one: known.get(one) or {"spec": spec_of(s), "text": ""} for one in found}
     return {"criteria": found, "of": own}
+
+
+async def tests_by_criterion(s: Subject, run: TestRun) -> dict[str, list[str]]:
+    """Map each criterion of the instance to the tests that stand for it: by its manifest, else by its plan."""
+    return (await read_manifest(s)).by_criterion(run) or await planned_tests(s, run)
 
 
 async def planned_tests(s: Subject, run: TestRun) -> dict[str, list[str]]:

@@ -6,9 +6,11 @@ from typing import Final
 import msgspec
 
 from treadle.config.model import ToolchainSettings
-from treadle.protocol.model import Protocol, Step
+from treadle.protocol.model import CheckRef, Protocol, Step
 from treadle.protocol.reach import Reach, reach
-from treadle.protocol.vocabulary import CHECKS, CheckSpec, Need
+from treadle.protocol.vocabulary import CHECKS, PROOFS, CheckSpec, Need
+from treadle.toolchains.gotest import option_against_canaries
+from treadle.toolchains.node import is_node_test
 
 _ASKS: Final[dict[Need, str]] = {
     "test": "runs the tests, but `toolchain.test` is not set",
@@ -20,6 +22,11 @@ _READ_BY: Final = {"pytest": "pytest", "py.test": "pytest", "go": "gotest", "got
 """Words of a test command, and the `toolchain.kind` that reads its results."""
 _MERGE_RUNS: Final = frozenset({"build", "contract", "test"})
 """Commands that a merge runs, where the project has them."""
+
+
+_RANK: Final = {"word": 0, "observed": 1, "proved": 2}
+_PROVING: Final = frozenset().union(*PROOFS["red"], *PROOFS["green"])
+"""Checks that a criterion rests on."""
 
 
 class Lack(msgspec.Struct, frozen=True):
@@ -64,6 +71,37 @@ def find_lacks(
     ]
 
 
+def best_grade(settings: ToolchainSettings) -> str:
+    """Return the highest grade that a criterion can have with these tests."""
+    match settings.kind:
+        case "pytest":
+            return "proved" if settings.apart else "observed"
+        case "gotest":
+            return "word" if option_against_canaries(settings.test) else "observed"
+        case _:
+            return "observed" if is_node_test(settings.test) else "word"
+
+
+def grade_lack(
+    protocol: Protocol, settings: ToolchainSettings, minimum: str, within: Reach | None = None
+) -> tuple[str, str] | None:
+    """Return what no run could reach, and how to mend it, if the tests cannot give the grade that criteria need.
+
+    A command without results of single tests proves no criterion of any grade, which `find_lacks` deals with.
+    """
+    best = best_grade(settings)
+    is_alone = any(graph.only for graph in protocol.graphs.values())  # it verifies no criterion
+    if is_alone or not settings.test or settings.kind == "command" or _RANK[best] >= _RANK[minimum]:
+        return None
+    if not any(ref.name in _PROVING for _, step in _steps(protocol, within) for ref in _gated(step)):
+        return None
+    fix = f'set `verification.minimum = "{best}"` in treadle.toml, or start one run with `--minimum {best}`'
+    if settings.kind == "pytest":
+        fix = f"set `toolchain.apart = true`, or {fix}"
+    what = f"criteria need the grade `{minimum}` (`verification.minimum`), and these tests can give `{best}` at most"
+    return what, fix
+
+
 def describe_lacks(found: list[Lack]) -> str:
     """Return all lacks and their fixes in one sentence, each fix once."""
     return "; ".join([*(lack.what for lack in found), *cures(found)])
@@ -95,13 +133,18 @@ def commands_of(
     return frozenset(name for name in named if name and settings.command(name))
 
 
+def _gated(step: Step) -> Iterator[CheckRef]:
+    yield from step.checks
+    for refs in step.gates.values():
+        yield from refs
+
+
 def _checks(protocol: Protocol, within: Reach | None, *, advisory: bool = False) -> Iterator[tuple[str, CheckSpec]]:
     """Yield the refusing checks (or the advisory ones) with their places; skip unknown names."""
     for place, step in _steps(protocol, within):
-        for refs in (step.checks, *step.gates.values()):
-            for ref in refs:
-                if ref.advisory is advisory and ref.name in CHECKS:
-                    yield f"{place} ({ref.name})", CHECKS[ref.name]
+        for ref in _gated(step):
+            if ref.advisory is advisory and ref.name in CHECKS:
+                yield f"{place} ({ref.name})", CHECKS[ref.name]
 
 
 def _steps(protocol: Protocol, within: Reach | None) -> Iterator[tuple[str, Step]]:

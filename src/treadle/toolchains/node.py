@@ -58,7 +58,7 @@ class NodeGuard:
 
 def can_guard(command: tuple[str, ...]) -> bool:
     """Whether the guard can watch a test command."""
-    return _is_node_test(command) or any(Path(word).name in ("vitest", "vitest.mjs") for word in command)
+    return is_node_test(command) or any(Path(word).name in ("vitest", "vitest.mjs") for word in command)
 
 
 def saw_tests(notes: Sequence[GuardNote]) -> bool:
@@ -86,7 +86,7 @@ _OWN: Final = "--test-reporter=junit"
 
 def with_files(command: tuple[str, ...], checkout: Path) -> tuple[str, ...]:
     """Expand the globs of a `node --test` command as a shell would: node 20 accepts no globs."""
-    if not _is_node_test(command):
+    if not is_node_test(command):
         return command
     words: list[str] = []
     for word in command:
@@ -99,12 +99,13 @@ def with_files(command: tuple[str, ...], checkout: Path) -> tuple[str, ...]:
     return tuple(words)
 
 
-def _is_node_test(command: tuple[str, ...]) -> bool:
+def is_node_test(command: tuple[str, ...]) -> bool:
+    """Whether a command is `node --test`, each test of which the guard can see."""
     return bool(command) and Path(command[0]).name == "node" and "--test" in command
 
 
 def with_reporter(command: tuple[str, ...]) -> tuple[str, ...]:
     """Replace node's own JUnit reporter in a test command by ours."""
-    if not _is_node_test(command):
+    if not is_node_test(command):
         return command
     return tuple(f"--test-reporter={REPORTER}" if word == _OWN else word for word in command)

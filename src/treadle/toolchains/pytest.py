@@ -9,10 +9,11 @@ import configparser
 import json
 import os
 import secrets
+import socket
 import tempfile
 import time
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
@@ -24,9 +25,18 @@ import msgspec
 from treadle.enclosures.port import Enclosure
 from treadle.git.files import list_folder, temporary_folder
 from treadle.protocol.paths import is_test
+from treadle.toolchains.apart import (
+    NO_NAMESPACE,
+    SEAM,
+    SubjectSettings,
+    mounting_program,
+    own_files,
+    running_subject,
+    subject_environment,
+)
 from treadle.toolchains.junit import JunitCase, read_junit
 from treadle.toolchains.process import COUNT, command_environment, read_bytes, read_text, run
-from treadle.toolchains.results import CollectedTests, CommandResult, TestRun, Verdict
+from treadle.toolchains.results import ApartRun, CollectedTests, CommandResult, TestRun, Verdict
 from treadle.toolchains.sandbox import find_sandbox
 from treadle.toolchains.testimony import MAX_LINE, Testimony, disagreements, problem_of_exit
 
@@ -200,6 +210,25 @@ def witness_line(order: bytes, scratch: Path, *, is_apart: bool) -> Iterator[Wit
             line.hang_up()
 
 
+class JudgeOrder(msgspec.Struct, frozen=True, kw_only=True):
+    """What the judge of a subject has to know."""
+
+    shared: Path
+    line: socket.socket
+    own: list[str]
+    deadline: float
+
+    def order(self, checkout: Path) -> dict[str, Any]:
+        return {
+            "socket": self.line.fileno(),
+            "checkout": str(checkout),
+            "own": self.own,
+            "deadline": self.deadline,
+            "hidden": [str(WITNESS), str(SEAM)],
+            "seed": secrets.token_hex(16),
+        }
+
+
 _GRACE: Final = 5.0
 """Seconds that a test has to notice its own timeout."""
 _CANARY_VERDICTS: Final[tuple[Verdict, ...]] = ("passed", "failed", "error")
@@ -230,6 +259,27 @@ class Pytest(msgspec.Struct, frozen=True, kw_only=True):
         with temporary_folder("scratch") as scratch:
             return await _PytestRun(self, path.resolve(), scratch, ids, files, collect_only=False).result()
 
+    async def test_apart(
+        self, path: Path, ids: tuple[str, ...], *, subject: Path, is_subject: Callable[[str], bool]
+    ) -> ApartRun:
+        """Run tests of a checkout with judge and subject in two processes.
+
+        `subject` is a checkout of the same tree without its test files; the judge imports no file that `is_subject`.
+        """
+        began = time.monotonic()
+        problem, python = "", interpreter(self.command)
+        if self.sandbox is not None and self.sandbox.is_apart:
+            problem = "in a container, judge and subject cannot be joined yet"
+        elif python is None:
+            problem = "`toolchain.test` does not say which Python starts pytest"
+        elif not (program := await mounting_program()):
+            problem = NO_NAMESPACE
+        else:
+            with temporary_folder("scratch") as scratch:
+                ran = await _run_apart(self, path.resolve(), ids, subject.resolve(), is_subject, scratch, program)
+            return msgspec.structs.replace(ran, duration=time.monotonic() - began)
+        return ApartRun(run=TestRun(command=self.command, exit=None, duration=0.0, ended="missing"), problem=problem)
+
     async def collect(self, path: Path, files: tuple[str, ...] | None = None) -> CollectedTests:
         """Return the tests of a checkout, without running them."""
         with temporary_folder("scratch") as scratch:
@@ -244,6 +294,50 @@ class Pytest(msgspec.Struct, frozen=True, kw_only=True):
             output=ran.output,
             never_began=ran.never_began,
         )
+
+
+async def _run_apart(
+    settings: Pytest,
+    checkout: Path,
+    ids: tuple[str, ...],
+    subject: Path,
+    is_subject: Callable[[str], bool],
+    scratch: Path,
+    program: str,
+) -> ApartRun:
+    shared = scratch / "shared"
+    shared.mkdir()
+    seen = SubjectSettings(
+        python=interpreter(settings.command) or (),
+        root=settings.root.resolve(),
+        checkout=checkout,
+        subject=subject,
+        shared=shared,
+        hidden=(scratch, WITNESS, SEAM),
+    )
+    own = await asyncio.to_thread(own_files, checkout, is_subject)
+    async with running_subject(program, seen, subject_environment(scratch)) as other:
+        settings = msgspec.structs.replace(settings, mirrors=0)
+        judge = _PytestRun(settings, checkout, scratch, ids or None, None, collect_only=False)
+        judge.seam = JudgeOrder(shared=shared, line=other.line, own=own, deadline=judge.seconds)
+        ran = await judge.result()
+    told = judge.testimony
+    reasons: dict[str, dict[str, str]] = {"uncrossable": {}, "failed": {}, "breach": {}}
+    for id, more in told.crossings.items():
+        for what, by_test in reasons.items():
+            if what in more:
+                by_test[id] = str(more[what])
+    early = [reason for what, reason in told.outside if what == "breach"]
+    not_started = not told.crossings and early and str(other.output).strip()
+    return ApartRun(
+        run=ran,
+        crossed=tuple(sorted(id for id, more in told.crossings.items() if more["calls"])),
+        uncrossable=reasons["uncrossable"],
+        failed_to_cross=reasons["breach"] | reasons["failed"],
+        breaches=tuple(dict.fromkeys([*early, *reasons["breach"].values()])),
+        problem=f"the subject could not be started: {str(other.output).strip()[-1000:]}" if not_started else "",
+        calls=sum(more["calls"] for more in told.crossings.values()),
+    )
 
 
 class _PytestRun:
@@ -267,6 +361,8 @@ class _PytestRun:
         self.canaries = {} if collect_only else {secrets.token_hex(8): want for want in _CANARY_VERDICTS}
         self.seconds = settings.test_timeout or settings.timeout / 2
         self.stop = asyncio.Event()
+        self.seam: JudgeOrder | None = None
+        """What makes this run the judge of a subject in another process."""
         self._is_apart = settings.sandbox is not None and settings.sandbox.is_apart
 
     async def result(self) -> TestRun:
@@ -274,6 +370,8 @@ class _PytestRun:
         if problems:
             return TestRun(command=self.settings.command, exit=None, duration=0.0, ended="missing", problems=problems)
         options = pytest_arguments(self.checkout, self.scratch, files=self.files, collect_only=self.collect_only)
+        if self.seam is not None:
+            options.append(f"--basetemp={self.seam.shared / 'basetemp'}")
         command = (*self.settings.command, *options)
         handed_over = await asyncio.to_thread(stamp_test_files, self.checkout)
         finished = await self._execute(command)
@@ -289,11 +387,15 @@ class _PytestRun:
         order = json.dumps(self._order()).encode()
         with witness_line(order, self.scratch, is_apart=sandbox.is_apart) as line:
             env = command_environment(self.scratch) | {
-                "PYTHONPATH": str(WITNESS),
+                "PYTHONPATH": str(WITNESS) if self.seam is None else os.pathsep.join(map(str, (WITNESS, SEAM))),
                 "PYTHONSAFEPATH": "1",
                 "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
                 WITNESS_VARIABLE: line.address,
             }
+            fds = line.fds
+            if self.seam is not None:
+                env["TMPDIR"] = str(self.seam.shared)
+                fds = (*fds, self.seam.line.fileno())
             listening = asyncio.create_task(self._listen(line.reading))
             watching = asyncio.create_task(self._watch())
             try:
@@ -304,8 +406,8 @@ class _PytestRun:
                     timeout=self.settings.timeout,
                     sandbox=sandbox,
                     scratch=self.scratch,
-                    readable=(WITNESS,),
-                    fds=line.fds,
+                    readable=(WITNESS, SEAM),
+                    fds=fds,
                     stop=self.stop,
                 )
             finally:
@@ -335,6 +437,7 @@ class _PytestRun:
             "canaries": canaries,
             "mirrors": self.settings.mirrors,
             "seed": secrets.token_hex(16),
+            **({} if self.seam is None else {"seam": self.seam.order(self.checkout)}),
         }
 
     async def _listen(self, reading: int) -> None:

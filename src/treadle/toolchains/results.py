@@ -118,6 +118,26 @@ class TestRun(msgspec.Struct, frozen=True, kw_only=True):
         return frozenset(self.with_verdict("failed", "error"))
 
 
+class ApartRun(msgspec.Struct, frozen=True, kw_only=True):
+    """A run of some tests with judge and subject in two processes."""
+
+    run: TestRun
+    """The judge's verdicts, in the form of every run."""
+    crossed: tuple[str, ...] = ()
+    """The tests during which at least one call, attribute or import crossed to the subject."""
+    uncrossable: dict[str, str] = {}
+    """The tests that cannot cross because of what they do themselves, with the reason."""
+    failed_to_cross: dict[str, str] = {}
+    """The tests for which the subject could not hand something over, or gave something refused, with the reason."""
+    breaches: tuple[str, ...] = ()
+    """What the subject did against the protocol of the wire."""
+    problem: str = ""
+    """Why nothing could be run apart here; empty if it could."""
+    calls: int = 0
+    """The number of requests that crossed."""
+    duration: float = 0.0
+
+
 def is_unwitnessed(limits: Iterable[str]) -> bool:
     """Whether a run with these limits rests on its runner's word alone."""
     return any(limit.endswith(NO_CANARIES) for limit in limits)

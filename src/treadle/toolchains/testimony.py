@@ -50,6 +50,10 @@ class Testimony:
         self.hiding: dict[str, str] = {}
         self.problems: list[str] = []
         self.has_begun = False
+        self.crossings: dict[str, dict[str, Any]] = {}
+        """By test, in a run apart: the number of calls, and the reasons for what did not cross."""
+        self.outside: list[tuple[str, str]] = []
+        """What did not cross outside of any test, with the reason."""
 
     def hear(self, line: bytes) -> None:
         """Process one line; a line without the witness's signature counts against the run."""
@@ -131,6 +135,13 @@ class Testimony:
 
     def _hear_changed(self, id: str, when: str, made: str, outcome: str) -> None:
         _note(self.bent, f"{id} was {made} in {when} and was then made {outcome}")
+
+    def _hear_crossed(self, id: str, **more: Any) -> None:
+        self.crossings[id] = more
+
+    def _hear_outside(self, kind: str, reason: str) -> None:
+        if len(self.outside) < _MAX_LIST:
+            self.outside.append((kind, reason))
 
     def _hear_canary(self, token: str, verdict: str) -> None:
         self.canaries[token] = verdict

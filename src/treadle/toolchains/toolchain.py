@@ -6,6 +6,7 @@ of a test tool on a small project of our own, for `treadle doctor`.
 
 import os
 import shutil
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, Protocol
@@ -23,7 +24,7 @@ from treadle.toolchains.junit import Junit
 from treadle.toolchains.line_coverage import LineCoverage, line_coverage, not_available
 from treadle.toolchains.process import run_in_checkout
 from treadle.toolchains.pytest import KNOWN_PLUGINS, Pytest, interpreter
-from treadle.toolchains.results import CollectedTests, CommandResult, TestRun
+from treadle.toolchains.results import ApartRun, CollectedTests, CommandResult, TestRun
 from treadle.toolchains.scaling import ScalingMeasurement, ScalingProbe, measure_scaling
 
 # Build, lint, format and contract commands, which succeed or fail by their exit code.
@@ -70,6 +71,17 @@ class ProjectToolchain(msgspec.Struct, frozen=True, kw_only=True):
         if self.tests is None:
             return CollectedTests(ids=(), problems=(_NO_TEST_COMMAND,))
         return await self.tests.collect(path, files)
+
+    async def test_apart(
+        self, path: Path, ids: tuple[str, ...], *, subject: Path, is_subject: Callable[[str], bool]
+    ) -> ApartRun:
+        """Run tests with judge and subject in two processes, if the settings ask for it; only pytest's can be."""
+        problem = "" if self.settings.apart else "`toolchain.apart` is off"
+        if not isinstance(self.tests, Pytest):
+            problem = f"only pytest runs tests apart from the code, and `toolchain.kind` is {self._kind}"
+        if problem or not isinstance(self.tests, Pytest):
+            return ApartRun(run=TestRun(command=(), exit=None, duration=0.0, ended="missing"), problem=problem)
+        return await self.tests.test_apart(path, ids, subject=subject, is_subject=is_subject)
 
     async def coverage(self, path: Path) -> LineCoverage:
         """Measure the lines of a checkout that its tests execute, or return a result with the obstacle."""

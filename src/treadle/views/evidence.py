@@ -1,6 +1,6 @@
 """The evidence of a run, criterion by criterion: the document behind `treadle evidence`."""
 
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
@@ -13,6 +13,14 @@ Ruling = Literal["verified", "accepted", "unverified", "empty"]
 """The verdict on a run or a part of it. `verified`: every criterion is. `accepted`: a person has waived those that are
 not. `unverified`: some are neither. `empty`: it has no criteria to verify.
 """
+Grade = Literal["word", "observed", "proved"]
+"""How far a test or a criterion can be believed.
+
+`proved`: it was seen failing and passing with judge and subject in two processes. `observed`: in one process, by a
+witness that found nothing wrong. `word`: only the test runner says so.
+"""
+GRADES: Final[tuple[Grade, ...]] = ("word", "observed", "proved")
+"""The lowest first."""
 Kind = Literal["refused", "failed", "stopped", "sent back", "not obeyed"]
 
 
@@ -29,6 +37,16 @@ class CheckFinding(msgspec.Struct, frozen=True, kw_only=True):
     expected: str = ""
     note: bool = False
     """It refuses nothing."""
+
+
+class SubjectRuns(msgspec.Struct, frozen=True, kw_only=True):
+    """The runs of a check with judge and subject in two processes, and what they took."""
+
+    runs: int = 0
+    tests: int = 0
+    calls: int = 0
+    """The calls that crossed from one process to the other."""
+    seconds: float = 0.0
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,6 +73,8 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     """The isolation of the command from the rest of the machine."""
     limits: tuple[str, ...] = ()
     """Caveats that the output of the command does not show."""
+    subjects: SubjectRuns | None = None
+    """The runs of the check with judge and subject apart; None: there were none."""
     plots: tuple[str, ...]
     """Plots of measurements, as SVG."""
     ref: str
@@ -103,6 +123,10 @@ class TestProof(msgspec.Struct, frozen=True, kw_only=True):
     """The activity after which it was seen passing, later than that; empty: never."""
     now: str
     """How it ended the last time that accepted work was tested: `passed`, `failed`, …; empty: it was not run."""
+    grade: Grade | Literal[""] = ""
+    """How far that can be believed; empty: it was not seen failing and passing."""
+    together: str = ""
+    """Why it shares a process with the code, as decided when it failed; empty: it does not, or nothing was tried."""
 
 
 class ReviewVerdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -162,6 +186,8 @@ class CriterionProof(msgspec.Struct, frozen=True, kw_only=True):
     """Gaps of its tests: wrong implementations that pass all of them."""
     own_word: bool = False
     """Whether only the test runner, which shares a process with the code under test, saw its tests pass."""
+    grade: Grade | Literal[""] = ""
+    """The lowest grade of its tests; empty: one of them has none."""
 
     @property
     def is_open(self) -> bool:
@@ -223,6 +249,10 @@ class Tally(msgspec.Struct, frozen=True, kw_only=True):
     verified: int
     partial: int
     none: int
+    proved: int = 0
+    """The number of criteria verified with judge and subject apart."""
+    observed: int = 0
+    """The number of criteria verified in one process, by a witness."""
     own_word: int = 0
     """The number of criteria verified by the runner's own word only."""
     waived: int = 0
@@ -261,6 +291,8 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     """Role → the persons and agents that really worked in it, by the log."""
     usage: TokenUsage
     result: Result | None
+    minimum: Grade = "word"
+    """The grade that a criterion needs to be verified: `verification.minimum`."""
     verdict: Ruling = "unverified"
     """`verified`: every criterion is; `accepted`: a person accepted the rest; `unverified`; `empty`: no criteria."""
     tally: Tally

@@ -9,13 +9,13 @@ its own merge, and the judgements of its parent and of those above, come later.
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from treadle.evidence.criteria import criteria_in, never_failed, spec_id, text_hash, texts_in, without_own_test
 from treadle.kernel.state import Instance, Slot, State
 from treadle.protocol.model import Graph, Protocol, Spawn, base_of, tag_of
 from treadle.views.chronicle import Chronicle
-from treadle.views.evidence import CriterionProof, Decision, ReviewVerdict, Standing, TestProof
+from treadle.views.evidence import GRADES, CriterionProof, Decision, Grade, ReviewVerdict, Standing, TestProof
 from treadle.views.evidence_records import (
     AcceptedStep,
     CheckRecord,
@@ -189,6 +189,11 @@ class CriteriaTree:
 
 _JOINS: Final = frozenset({"merge", "fold"})
 _SHOWN: Final = 3
+MINIMUM: Final = "verification.minimum"
+"""The setting that says which grade a criterion needs."""
+OWN_WORD: Final = "by the runner's own word"
+"""Marks tests with no other witness than the test runner."""
+GRADE_WORDS: Final[dict[Grade, str]] = {"word": OWN_WORD, "observed": "observed", "proved": "proved"}
 UNMERGED: Final = "evidence.not_merged"
 """The code of the one gap that the merge of an instance itself closes."""
 
@@ -210,9 +215,10 @@ class Prover:
         get: Get,
         steps: Sequence[AcceptedStep],
         losses: Sequence[LostStep] = (),
+        minimum: Grade = "word",
     ) -> None:
         self._tree, self._log, self._get, self._steps, self._losses = tree, log, get, steps, losses
-        self._seen = Sightings(steps)
+        self._seen, self._minimum = Sightings(steps), minimum
         self._authors: dict[str, set[str]] = {}
         """Where an accepted claim lies → whose it is."""
         for step, _, ref in steps:
@@ -239,6 +245,7 @@ class Prover:
         if tests:
             gaps = [
                 *_test_gaps(tests),
+                *self._grade_gap(tests),
                 *self._shared_test_gap(inst, criterion),
                 *self._judgement_gaps(chain, after, merging),
                 *self._merge_gap(chain, merges, merging),
@@ -266,6 +273,7 @@ class Prover:
             setbacks=tuple(dict.fromkeys(self._setbacks(inst, criterion))),
             unnoticed=_unnoticed(records, criterion, ids),
             own_word=standing == "verified" and any(one.own_word for _, _, one in found if one),
+            grade=lowest_grade(tests),
         )
 
     def _records(self, inst: Instance, criterion: str) -> list[CheckRecord]:
@@ -300,6 +308,14 @@ class Prover:
         tests = {id_: _latest_tests(self._records(inst, id_), id_) for id_ in own}
         if test := without_own_test(tests).get(criterion):
             yield Gap("evidence.shared_test", f"it has no test of its own: {test} stands for another criterion, too")
+
+    def _grade_gap(self, tests: Sequence[TestProof]) -> Iterator[Gap]:
+        """Whether the criterion has a lower grade than the settings ask for; reasons without a grade are other gaps."""
+        grade = lowest_grade(tests)
+        if grade and GRADES.index(grade) < GRADES.index(self._minimum):
+            low = next(one for one in tests if one.grade == grade)
+            why = f" ({low.together})" if low.together else ""
+            yield Gap("evidence.grade", f"{low.id} is {GRADE_WORDS[grade]}{why}, and `{MINIMUM}` asks for more")
 
     def _waiver(self, inst: Instance) -> Decision | None:
         """Return a person's decision to let unverified work of the instance, or of one above it, pass.
@@ -423,6 +439,12 @@ class Prover:
             passed_all = [bool(ends) and all(ending == "passed" for ending in ends) for ends in endings]
             if not (failing and all(passed_all)):
                 yield setback.act
+
+
+def lowest_grade(tests: Sequence[TestProof]) -> Grade | Literal[""]:
+    """Return the grade of a criterion by its tests; empty if one of them was not seen failing, then passing."""
+    grades = [one.grade for one in tests]
+    return next((one for one in GRADES if one in grades), "") if grades and all(grades) else ""
 
 
 def _latest_tests(records: Sequence[CheckRecord], criterion: str) -> list[str]:

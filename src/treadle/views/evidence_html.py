@@ -12,6 +12,7 @@ from markupsafe import Markup
 from treadle.prompts.foreign import visible
 from treadle.views import evidence_text
 from treadle.views.evidence import Check, Evidence, ReviewVerdict
+from treadle.views.evidence_criteria import GRADE_WORDS
 from treadle.views.status import baseline_counts
 from treadle.views.words import duration, plain
 
@@ -42,6 +43,8 @@ def html(evidence: Evidence) -> str:
         "ended": evidence_text.check_ending,
         "mark": evidence_text.mark,
         "standing": evidence_text.standing,
+        "apart": evidence_text.subject_words,
+        "grade": lambda grade: GRADE_WORDS[grade],
     }
     environment.tests["verdict"] = lambda it: isinstance(it, ReviewVerdict)
     style = environment.get_template("evidence.css").render()

@@ -27,7 +27,17 @@ from treadle.store.records import Stray
 from treadle.toolchains.results import is_unwitnessed
 from treadle.views.activity import is_spent, who_of, worker_of
 from treadle.views.chronicle import ActivityRecord, Chronicle, Statement
-from treadle.views.evidence import AcceptedActivity, Check, CheckFinding, Decision, Kind, Setback, TestProof
+from treadle.views.evidence import (
+    AcceptedActivity,
+    Check,
+    CheckFinding,
+    Decision,
+    Grade,
+    Kind,
+    Setback,
+    SubjectRuns,
+    TestProof,
+)
 from treadle.views.result import Advice, first_advice
 from treadle.views.words import effect_words, first_words, moment, report_words, seconds
 
@@ -92,6 +102,10 @@ class CheckRecord(NamedTuple):
     on_skeleton: frozenset[str]
     criteria: dict[str, dict[str, str]]
     """Criterion → test → how it ended."""
+    apart: frozenset[str]
+    """Tests that were seen with judge and subject apart: failing at red, passing at green."""
+    together: dict[str, str]
+    """Tests that cannot be judged apart, each with the reason."""
     unnoticed: dict[str, tuple[str, ...]] | None
     """Criterion → wrong implementations that all its tests pass with; None: none was tried."""
     counts: SuiteCounts | None = None
@@ -190,12 +204,15 @@ def _check_record(get: Get, result: CheckResult, ref: CheckRef) -> CheckRecord:
             findings=findings(record),
             isolation=text(record.get("isolation")),
             limits=texts(record.get("limits")),
+            subjects=_subjects(record),
             plots=tuple(svg for plot in plots if (svg := text(plot.get("svg")))),
             ref=result.report_ref,
             gone=not record,
         ),
         red=frozenset(texts(record.get("red"))),
         on_skeleton=frozenset(texts(record.get("red_on_skeleton"))),
+        apart=frozenset(texts(record.get("apart"))),
+        together={id_: text(why) for id_, why in mapping(record.get("together")).items()},
         criteria={
             name: {id_: text(verdict) for id_, verdict in tests.items()}
             for name, tests in criteria.items()
@@ -215,6 +232,14 @@ def _check_record(get: Get, result: CheckResult, ref: CheckRef) -> CheckRecord:
             if isinstance(one, dict)
         },
     )
+
+
+def _subjects(record: dict[str, Json]) -> SubjectRuns | None:
+    """Return the runs with judge and subject apart; None if the check had none."""
+    try:
+        return msgspec.convert(record["subjects"], SubjectRuns) if "subjects" in record else None
+    except msgspec.ValidationError:
+        return None
 
 
 def findings(record: Json) -> tuple[CheckFinding, ...]:
@@ -465,6 +490,10 @@ class Sighting(NamedTuple):
     commit: str
     own_word: bool
     """Whether the test runner is the only witness."""
+    apart: bool = False
+    """Whether it was seen with judge and subject apart."""
+    together: str = ""
+    """Why it cannot be."""
 
 
 class Sightings:
@@ -482,13 +511,15 @@ class Sightings:
                 seen = Sighting(step.seq, step.instance, step.act, "", check.commit, is_unwitnessed(check.limits))
                 for id_ in record.red | record.on_skeleton:
                     how = "failed" if id_ in record.red else "skeleton"
-                    self.red.setdefault(id_, []).append(seen._replace(how=how))
+                    reason = record.together.get(id_, "")
+                    one = seen._replace(how=how, apart=id_ in record.apart, together=reason)
+                    self.red.setdefault(id_, []).append(one)
                 # A test may stand for several criteria; it ran once.
                 endings = {id_: ending for tests in record.criteria.values() for id_, ending in tests.items()}
                 for id_, ending in endings.items():
                     self.any.setdefault(id_, []).append(seen._replace(how=ending))
                     if ending == "passed" and check.check in _GREEN:
-                        self.green.setdefault(id_, []).append(seen._replace(how=ending))
+                        self.green.setdefault(id_, []).append(seen._replace(how=ending, apart=id_ in record.apart))
 
     def proof(self, id_: str) -> tuple[TestProof, Sighting | None, Sighting | None]:
         """Return the proof of a test: its last red, and its last green if that came later."""
@@ -504,6 +535,8 @@ class Sightings:
             on_skeleton=bool(red and red.how == "skeleton"),
             green=green.act if green else "",
             now=now.how if now else "",
+            grade=_grade(red, green),
+            together=red.together if red else "",
         )
         return proof, red, green
 
@@ -525,6 +558,15 @@ class Sightings:
             for many in seen
             if any(one.commit == latest.commit for one in many)
         )
+
+
+def _grade(red: Sighting | None, green: Sighting | None) -> Grade | Literal[""]:
+    """Return how far a test can be believed that was seen failing, then passing."""
+    if red is None or green is None:
+        return ""
+    if green.own_word:
+        return "word"
+    return "proved" if red.apart and green.apart else "observed"
 
 
 def last_sighting(seen: Sequence[Sighting]) -> Sighting | None:

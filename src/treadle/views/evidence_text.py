@@ -8,12 +8,22 @@ from treadle.git.commit_message import cut, one_line
 from treadle.kernel.instances import ROOT
 from treadle.protocol.vocabulary import PROOFS
 from treadle.views.activity import price
-from treadle.views.evidence import AcceptedActivity, Check, CriterionProof, Evidence, ReviewVerdict, Setback, Standing
-from treadle.views.evidence_criteria import UNMERGED
+from treadle.views.evidence import (
+    AcceptedActivity,
+    Check,
+    CriterionProof,
+    Evidence,
+    Grade,
+    ReviewVerdict,
+    Setback,
+    Standing,
+    TestProof,
+)
+from treadle.views.evidence_criteria import GRADE_WORDS, OWN_WORD, UNMERGED
 from treadle.views.outcomes import is_good
 from treadle.views.result import stray_line
 from treadle.views.status import baseline_counts
-from treadle.views.words import duration, plain
+from treadle.views.words import count_words, duration, plain
 
 # The words of the evidence, shared by the terminal and the page.
 
@@ -22,8 +32,6 @@ STANDINGS: Final[dict[Standing, str]] = {
     "partial": "not verified",
     "none": "no evidence",
 }
-OWN_WORD: Final = "by the runner's own word"
-"""Marks tests with no other witness than the test runner."""
 WHOSE_WORD: Final = "only its test runner says so, and the runner shares its process with the code under test"
 _NOTE: Final = "- (note) "
 _REDS: Final = frozenset({*PROOFS["red"][0], "seen_red", "still_red_on_skeleton"})
@@ -37,15 +45,49 @@ def score(evidence: Evidence) -> str:
         return "its input names no acceptance criteria"
     so_far = " so far" if evidence.so_far else ""
     verified = f"{tally.verified} of {tally.criteria} criteria verified"
-    if not tally.own_word:
-        return f"{verified}{so_far}"
-    own_word = OWN_WORD if tally.own_word == tally.verified else f"({tally.own_word} of them {OWN_WORD})"
-    return f"{verified} {own_word}{so_far}"
+    return f"{verified}{counted_grades(tally.proved, tally.observed, tally.own_word)}{so_far}"
+
+
+def counted_grades(proved: int, observed: int, own_word: int) -> str:
+    """Format how many of the verified criteria have which grade; one grade for all of them needs no number."""
+    counts: dict[Grade, int] = {"proved": proved, "observed": observed, "word": own_word}
+    found = {grade: count for grade, count in counts.items() if count}
+    if len(found) > 1:
+        return f" ({', '.join(f'{count} {GRADE_WORDS[grade]}' for grade, count in found.items())})"
+    return next((_grade_suffix(grade) for grade in found), "")
+
+
+def _grade_suffix(grade: Grade) -> str:
+    return f" {OWN_WORD}" if grade == "word" else f" ({GRADE_WORDS[grade]})"
 
 
 def standing(one: CriterionProof) -> str:
-    """Format the standing of a criterion, with a mark if only the test runner vouches for it."""
-    return f"{STANDINGS[one.standing]} {OWN_WORD}" if one.own_word else STANDINGS[one.standing]
+    """Format the standing of a criterion, with its grade if it is verified."""
+    is_graded = one.standing == "verified" and one.grade
+    return f"{STANDINGS[one.standing]}{_grade_suffix(one.grade) if is_graded and one.grade else ''}"
+
+
+def sign(one: CriterionProof) -> str:
+    """The sign before a criterion: its grade if it is verified."""
+    return _GRADE_SIGNS[one.grade] if one.standing == "verified" and one.grade else _SIGNS[one.standing]
+
+
+def test_words(test: TestProof) -> str:
+    """Format a test with its grade, and why it is no higher one."""
+    why = f" ({cut(one_line(test.together), _LONGEST_REASON)})" if test.together else ""
+    return f"{_GRADE_SIGNS[test.grade]} {test.id}{why}" if test.grade else f"{test.id}{why}"
+
+
+test_words.__test__ = False  # type: ignore[attr-defined]
+
+
+def subject_words(check: Check) -> str:
+    """Format what a check has run with judge and subject apart; empty if it has run nothing so."""
+    runs = check.subjects
+    if runs is None or not runs.runs:
+        return ""
+    times = "" if runs.runs == 1 else f" in {runs.runs} runs"
+    return f"apart: {count_words(runs.tests, 'test')}{times}, {count_words(runs.calls, 'call')}, {runs.seconds:.2f} s"
 
 
 def run_condition(evidence: Evidence) -> str:
@@ -153,8 +195,9 @@ _TESTS = 8
 _NOTES = 8
 _WRONG = 4
 _REPORT = 6
-_OWN_WORD = "○"
-_SIGNS = {"verified": "✓", "partial": "✗", "none": "✗"}
+_LONGEST_REASON: Final = 100
+_SIGNS: Final = {"verified": "✓", "partial": "✗", "none": "✗"}
+_GRADE_SIGNS: Final[dict[Grade, str]] = {"proved": "●", "observed": "◐", "word": "○"}
 
 
 class TextRow(NamedTuple):
@@ -203,8 +246,7 @@ def _head(evidence: Evidence) -> Iterator[TextRow]:
 
 
 def _criterion(evidence: Evidence, steps: Mapping[str, AcceptedActivity], one: CriterionProof) -> Iterator[TextRow]:
-    sign = _OWN_WORD if one.own_word else _SIGNS[one.standing]
-    yield TextRow(0, 2, f"{sign} {one.id} · {one.instance} · {standing(one)}")
+    yield TextRow(0, 2, f"{sign(one)} {one.id} · {one.instance} · {standing(one)}")
     if one.text:
         yield TextRow(4, 4, one.text)
     if one.own_word:
@@ -213,7 +255,7 @@ def _criterion(evidence: Evidence, steps: Mapping[str, AcceptedActivity], one: C
     if one.waiver:
         yield TextRow(4, 11, f"person {one.waiver.who} accepted it: {one.waiver.note}")
 
-    yield from (TextRow(4, 11, f"test   {test.id}") for test in one.tests[:_TESTS])
+    yield from (TextRow(4, 11, f"test   {test_words(test)}") for test in one.tests[:_TESTS])
     if len(one.tests) > _TESTS:
         yield TextRow(11, 11, f"and {len(one.tests) - _TESTS} more")
     if one.unnoticed:
@@ -225,7 +267,8 @@ def _criterion(evidence: Evidence, steps: Mapping[str, AcceptedActivity], one: C
             check = check_of_colour(steps[act], colour)
             commit = steps[act].commit or (check.commit if check else "")
             place = f"{act} {commit[:12]}" if commit else act
-            yield TextRow(4, 11, f"{colour:6} {place}{f', {check_ending(check)}' if check else ''}")
+            endings = [check_ending(check), subject_words(check)] if check else []
+            yield TextRow(4, 11, f"{colour:6} {', '.join(filter(None, [place, *endings]))}")
     for it in steps_to(steps, one):
         if isinstance(it, ReviewVerdict):
             where = f" ({it.act})" if it.act else ""

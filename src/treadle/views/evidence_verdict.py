@@ -9,7 +9,7 @@ from treadle.kernel.instances import ROOT
 from treadle.store.records import Stray
 from treadle.views.activity import usage_of
 from treadle.views.chronicle import Chronicle
-from treadle.views.evidence import CriterionProof, Evidence, InstanceProof, Standing, Tally, Waiver
+from treadle.views.evidence import GRADES, CriterionProof, Evidence, Grade, InstanceProof, Standing, Tally, Waiver
 from treadle.views.evidence_criteria import CriteriaTree, Prover
 from treadle.views.evidence_records import (
     AcceptedStep,
@@ -18,6 +18,7 @@ from treadle.views.evidence_records import (
     Sightings,
     accepted_steps,
     decision_of,
+    last_sighting,
     lost_steps,
     mapping,
     mappings,
@@ -41,6 +42,8 @@ class EvidenceInputs(msgspec.Struct, frozen=True, kw_only=True):
     strays: tuple[Stray, ...] = ()
     result: Result | None = None
     baseline: Baseline | None = None
+    minimum: Grade = "word"
+    """The grade that a criterion needs to be verified, as the run was started."""
 
 
 def gather_evidence(log: Chronicle, get: Get, inputs: EvidenceInputs, now: int) -> Evidence:
@@ -54,7 +57,7 @@ def gather_evidence(log: Chronicle, get: Get, inputs: EvidenceInputs, now: int) 
     tally = Tally(criteria=0, verified=0, partial=0, none=0)
     if protocol:
         tree = CriteriaTree(protocol, state, get)
-        prover = Prover(tree, log, get, steps, losses)
+        prover = Prover(tree, log, get, steps, losses, inputs.minimum)
         criteria = [prover.prove(state.insts[inst], id_) for inst, id_ in tree.answers]
         instances = _instances(log, tree, criteria, end)
         tally = _tally(tree, criteria)
@@ -75,6 +78,7 @@ def gather_evidence(log: Chronicle, get: Get, inputs: EvidenceInputs, now: int) 
         agents=workers(log, inputs.agents),
         usage=usage_of(state.usage),
         result=inputs.result,
+        minimum=inputs.minimum,
         verdict=tally.ruling,
         tally=tally,
         criteria=tuple(criteria),
@@ -87,18 +91,27 @@ def gather_evidence(log: Chronicle, get: Get, inputs: EvidenceInputs, now: int) 
     )
 
 
-def unverified_criteria(log: Chronicle, get: Get, merging: str) -> list[CriterionProof]:
+def unverified_criteria(log: Chronicle, get: Get, merging: str, minimum: Grade = "word") -> list[CriterionProof]:
     """The criteria that an instance and those below it answer for, and that may not be merged yet.
 
     They are neither verified nor let pass by a person.
     """
+    return [one for one in _proofs_before_merge(log, get, merging, minimum) if one.is_open]
+
+
+def proved_tests(log: Chronicle, get: Get, inst: str) -> frozenset[str]:
+    """Return the tests that prove criteria of an instance, and of those below it, with judge and subject apart."""
+    proofs = _proofs_before_merge(log, get, inst, "word")
+    return frozenset(test.id for one in proofs for test in one.tests if test.grade == "proved")
+
+
+def _proofs_before_merge(log: Chronicle, get: Get, merging: str, minimum: Grade) -> list[CriterionProof]:
     if log.protocol is None:
         return []
     tree = CriteriaTree(log.protocol, log.state, get)
     part = tree.part(log.state.insts[merging])
-    prover = Prover(tree, log, get, _steps_around(tree, log, get, merging))
-    proofs = [prover.prove(log.state.insts[inst], id_, merging) for inst, id_ in tree.answers if inst in part]
-    return [one for one in proofs if one.is_open]
+    prover = Prover(tree, log, get, _steps_around(tree, log, get, merging), minimum=minimum)
+    return [prover.prove(log.state.insts[inst], id_, merging) for inst, id_ in tree.answers if inst in part]
 
 
 def proof_so_far(log: Chronicle, get: Get, inst: str) -> ProofSoFar:
@@ -107,7 +120,12 @@ def proof_so_far(log: Chronicle, get: Get, inst: str) -> ProofSoFar:
         return ProofSoFar()
     steps = _steps_around(CriteriaTree(log.protocol, log.state, get), log, get, inst)
     plans = [one.step.commit for one in steps if one.step.instance == inst and one.step.proves == "plan"]
-    return ProofSoFar(frozenset(Sightings(steps).red), tuple(dict.fromkeys(commit for commit in plans if commit)))
+    reds = {id_: last_sighting(seen) for id_, seen in Sightings(steps).red.items()}
+    return ProofSoFar(
+        frozenset(reds),
+        tuple(dict.fromkeys(commit for commit in plans if commit)),
+        {id_: red.commit for id_, red in reds.items() if red and red.apart},
+    )
 
 
 def _steps_around(tree: CriteriaTree, log: Chronicle, get: Get, inst: str) -> list[AcceptedStep]:
@@ -126,18 +144,22 @@ def _tally(tree: CriteriaTree, criteria: Sequence[CriterionProof]) -> Tally:
         origin = tree.origin(tree.state.insts[one.instance], one.id)
         shares_of.setdefault((origin, one.id, one.text), []).append(one)
     standings: list[Standing] = []
-    own_word = waived = 0
+    grades: list[Grade] = []
+    waived = 0
     for shares in shares_of.values():
         each = {one.standing for one in shares}
         standings.append(each.pop() if len(each) == 1 else "partial")
-        own_word += standings[-1] == "verified" and any(one.own_word for one in shares)
+        if standings[-1] == "verified":
+            grades.append(next(grade for grade in GRADES if any(one.grade == grade for one in shares)))
         waived += any(one.waiver for one in shares) and not any(one.is_open for one in shares)
     return Tally(
         criteria=len(standings),
         verified=standings.count("verified"),
         partial=standings.count("partial"),
         none=standings.count("none"),
-        own_word=own_word,
+        proved=grades.count("proved"),
+        observed=grades.count("observed"),
+        own_word=grades.count("word"),
         waived=waived,
     )
 

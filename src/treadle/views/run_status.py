@@ -18,8 +18,8 @@ from treadle.protocol.model import Protocol, find_step
 from treadle.store.records import Run
 from treadle.views.activity import TokenUsage, price, usage_of, who_of, worker_of
 from treadle.views.chronicle import Chronicle
-from treadle.views.evidence import Evidence, Ruling
-from treadle.views.evidence_text import score, standing
+from treadle.views.evidence import Evidence, Ruling, Tally
+from treadle.views.evidence_text import counted_grades, score, standing
 from treadle.views.outcomes import is_good
 from treadle.views.questions import Yours, describe_question, question_lines, work_lines
 from treadle.views.result import Result, advice_lines, result_lines
@@ -234,6 +234,12 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     usage: TokenUsage | None = None
     verdict: Ruling | None = None
     verified: int = 0
+    proved: int = 0
+    """Verified criteria of the grade `proved`."""
+    observed: int = 0
+    """Verified criteria of the grade `observed`."""
+    own_word: int = 0
+    """Verified criteria of the grade `word`."""
     waived: int = 0
     """Criteria that are not verified, and that a person let pass."""
     criteria: int = 0
@@ -267,6 +273,9 @@ def run_line(now: RunStatus, chronicle: Chronicle, proved: Evidence, agents: Map
         places=tuple(sorted(places, key=lambda it: RANK[it.status])),
         verdict=proved.verdict,
         verified=proved.tally.verified,
+        proved=proved.tally.proved,
+        observed=proved.tally.observed,
+        own_word=proved.tally.own_word,
         waived=proved.tally.waived,
         criteria=proved.tally.criteria,
         delivered=now.result.taken if now.result else None,
@@ -308,7 +317,8 @@ def _who(run: RunLine, first: RunPlace | None) -> str:
 def _result(run: RunLine) -> str:
     if run.problem:
         return run.problem
-    shown = f"{run.verified} of {run.criteria} verified" if run.criteria else ""
+    grades = counted_grades(run.proved, run.observed, run.own_word)
+    shown = f"{run.verified} of {run.criteria} verified{grades}" if run.criteria else ""
     shown += f" and {run.waived} accepted by a person" if run.waived else ""
     delivered = {True: "delivered", False: "not delivered", None: ""}[run.delivered]
     return ", ".join(filter(None, (run.outcome, shown, delivered)))
@@ -353,6 +363,8 @@ class Rest(msgspec.Struct, frozen=True, kw_only=True):
     """None until the run has ended, and if it has changed nothing."""
     verdict: Ruling | Literal[""] = ""
     """Whether its criteria are verified; empty: it has not ended."""
+    tally: Tally | None = None
+    """Its criteria, counted by standing and by grade; None: it has not ended."""
 
 
 def rest_document(now: RunStatus, code: int) -> Rest:
@@ -361,7 +373,9 @@ def rest_document(now: RunStatus, code: int) -> Rest:
         RestQuestion(**_shared(it, RestQuestion), default_after=now.default_after.get(it.id, 0)) for it in now.questions
     )
     shared = _shared(now, Rest) | {"questions": questions}
-    return Rest(**shared, code=code, verdict=now.evidence.verdict if now.evidence else "")
+    proved = now.evidence
+    verdict: Ruling | Literal[""] = proved.verdict if proved else ""
+    return Rest(**shared, code=code, verdict=verdict, tally=proved.tally if proved else None)
 
 
 # The lines for people.

@@ -28,6 +28,7 @@ from treadle.evidence.findings import (
     problem,
     refuse,
 )
+from treadle.evidence.grades import passing_apart
 from treadle.evidence.manifest import read_manifest
 from treadle.evidence.subject import Subject, accepted_exits, commit_of, contract_files, contract_place, merged_children
 from treadle.evidence.suite import bad_tests, describe_test, reason_for_doubt, run_evidence
@@ -109,7 +110,8 @@ async def contract(s: Subject) -> CheckOutcome:
     problems = [*reason_for_doubt(run), *(describe_test(test) for test in bad_tests(run).values())]
     if not problems and not run.passed:
         problems.append(problem("no test of the contract suite passed", contract_place(s), code="contract.not_passed"))
-    return conclude(problems, ran=run_evidence(run))
+    said = conclude(problems, ran=run_evidence(run))
+    return (await passing_apart(s, run, s.work.tree, run.passed)).added_to(said) if said.ok else said
 
 
 async def contract_children(s: Subject) -> CheckOutcome:
@@ -131,7 +133,8 @@ async def contract_children(s: Subject) -> CheckOutcome:
         return conclude(notes=[*notes, note("no contract test of a merged child's criterion", code="contract.none")])
     run = await s.measure.suite(s.work.tree, ids=ids)
     problems = [*reason_for_doubt(run), *(describe_test(test) for test in bad_tests(run).values())]
-    return conclude(problems, notes, run_evidence(run))
+    said = conclude(problems, notes, run_evidence(run))
+    return (await passing_apart(s, run, s.work.tree, ids)).added_to(said) if said.ok else said
 
 
 def of_command(built: CommandResult, what: str, line: str = "", *, code: str) -> CheckOutcome:

@@ -27,6 +27,7 @@ from treadle.evidence.checks.red import is_red
 from treadle.evidence.checks.scope import may_change, measured_tree
 from treadle.evidence.code_shapes import read_pieces
 from treadle.evidence.findings import CheckOutcome, CheckProblem, conclude, join_names, note, problem
+from treadle.evidence.grades import green_apart
 from treadle.evidence.hidden_code import hidden_code
 from treadle.evidence.manifest import read_manifest
 from treadle.evidence.subject import Subject, added_lines, contract_files
@@ -348,7 +349,8 @@ async def _whole(
     hints = [note(f"{one} (seen during the run)", code="green.tampering") for one in run.tampering]
     said = conclude(problems, [*notes, *hints], run_evidence(run))
     facts: dict[str, Json] = {"flaky": list(flaky), "mirrored": list(run.mirrored), EXCUSED: dict[str, Json](old)}
-    return msgspec.structs.replace(said, facts={name: value for name, value in facts.items() if value})
+    said = msgspec.structs.replace(said, facts={name: value for name, value in facts.items() if value})
+    return (await green_apart(s, run, tree)).added_to(said) if said.ok else said
 
 
 async def _of_the_end(s: Subject, run: TestRun, failing: Iterable[str]) -> set[str]:

@@ -4,7 +4,7 @@
 """
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 from treadle.evidence.baseline import (
@@ -22,6 +22,7 @@ from treadle.evidence.checks.scope import measured_tree
 from treadle.evidence.criteria import kept_criteria, never_failed
 from treadle.evidence.examples import borrowed_constants
 from treadle.evidence.findings import CheckOutcome, CheckProblem, conclude, join_names, note, problem
+from treadle.evidence.grades import grade_red
 from treadle.evidence.hidden_code import hidden_code
 from treadle.evidence.manifest import NAME, read_manifest
 from treadle.evidence.sharpness import hollowed_trees, sharpness
@@ -147,7 +148,8 @@ async def _red(s: Subject, exactly: int, *, may_pass: bool = False) -> CheckOutc
     met_before = {*fresh, *earlier.tests}
     satisfied = [id_ for id_ in _written_now(s, run) if id_ in run.passed and id_ not in met_before]
     hollow = await hollowed_trees(s, run, satisfied) if may_pass else []
-    known = [id_ for one in hollow for id_ in one.noticed] + (_unreadable(run, satisfied) if may_pass else [])
+    known = {id_: one.tree for one in hollow for id_ in one.noticed}
+    known |= dict.fromkeys(_unreadable(run, satisfied), "") if may_pass else {}
     skipped = await _skipped(s, run, earlier)
     unseen = {} if may_pass else await _unseen(s, run, [*satisfied, *(one.test for one in skipped)])
     proved = known or await red_on_skeleton(s, run, [*satisfied, *unseen])
@@ -170,7 +172,7 @@ async def _red(s: Subject, exactly: int, *, may_pass: bool = False) -> CheckOutc
     notes += [_proof(id_, run, may_pass) for id_ in proved]
     notes += [said for one in blunt for said in one.notes]
     every = [*problems, *shallow, *sharp.problems, *(fault for one in blunt for fault in one.problems)]
-    return CheckOutcome(
+    outcome = CheckOutcome(
         problems=tuple(dict.fromkeys(every)),
         notes=tuple(notes),
         ran=run_evidence(run),
@@ -182,6 +184,17 @@ async def _red(s: Subject, exactly: int, *, may_pass: bool = False) -> CheckOutc
             **{name: fact for one in (*blunt, sharp) for name, fact in one.facts.items()},
         },
     )
+    return await _graded(s, run, outcome, {**dict.fromkeys(reds, await measured_tree(s)), **proved})
+
+
+async def _graded(s: Subject, run: TestRun, outcome: CheckOutcome, seen: Mapping[str, str]) -> CheckOutcome:
+    """Add to an accepting outcome which tests will be judged apart; `seen`: test → the tree on which it is red."""
+    if not outcome.ok or not seen:
+        return outcome
+    trees: dict[str, list[str]] = {}
+    for id_, tree in seen.items():
+        trees.setdefault(tree, []).append(id_)
+    return (await grade_red(s, run, trees)).added_to(outcome)
 
 
 def _unreadable(run: TestRun, ids: Sequence[str]) -> list[str]:
@@ -380,29 +393,29 @@ def skeletons(s: Subject) -> list[str]:
     return list(s.proof.skeletons) or [commit for _, commit in accepted_commits(s.case, s.inst)[:1]]
 
 
-async def red_on_skeleton(s: Subject, run: TestRun, ids: Iterable[str]) -> list[str]:
-    """Those of some passing tests that fail where the implementation was still a skeleton."""
+async def red_on_skeleton(s: Subject, run: TestRun, ids: Iterable[str]) -> dict[str, str]:
+    """Those of some passing tests that fail where the implementation was still a skeleton, each with that tree."""
     return (await _on_skeletons(s, run, ids))[0]
 
 
-async def _on_skeletons(s: Subject, now: TestRun, ids: Iterable[str]) -> tuple[list[str], set[str]]:
-    """Return the tests that are red on a skeleton, and those that pass on the first one.
+async def _on_skeletons(s: Subject, now: TestRun, ids: Iterable[str]) -> tuple[dict[str, str], set[str]]:
+    """Return the tests that are red on a skeleton, each with its tree, and those that pass on the first one.
 
     A test that does not always fail there was not red, nor is an old one that does not always fail on the base commit.
     """
     wanted = list(ids)
-    red, passed = set[str](), set(await lucky_tests(s, now, wanted))
+    red, passed = dict[str, str](), set(await lucky_tests(s, now, wanted))
     for number, commit in enumerate(skeletons(s) if wanted else ()):
         tree = await tests_on(s, commit)
         run = await s.measure.suite(tree, ids=[id_ for id_ in wanted if id_ not in red])
         if not run.bent:
             failing = {id_ for id_, test in run.tests.items() if is_red(test)} - passed
             flaky = set(await flaky_among(s, tree, run, sorted(failing)))
-            red |= failing - flaky
+            red |= dict.fromkeys(failing - flaky, tree)
             passed |= flaky if number else run.passed | flaky
-        if red.issuperset(wanted):
+        if red.keys() >= set(wanted):
             break
-    return [id_ for id_ in wanted if id_ in red], passed - red
+    return {id_: red[id_] for id_ in wanted if id_ in red}, passed - red.keys()
 
 
 def red_checkpoint(s: Subject) -> str:
@@ -492,7 +505,7 @@ async def seen_red(s: Subject) -> CheckOutcome:
     blind = [id_ for id_ in rest if (id_ in passing or id_ in old) and id_ not in stale]
     problems += [problem(_PASSES_ON_SKELETON, test=id_, expected=_NOTICING, code="red.vacuous") for id_ in blind]
     left = [id_ for id_ in rest if id_ not in passing and id_ not in old]
-    hollow = {id_ for one in await hollowed_trees(s, run, left) for id_ in one.noticed}
+    hollow = {id_: one.tree for one in await hollowed_trees(s, run, left) for id_ in one.noticed}
     unknown = _unreadable(run, left)
     idle = [id_ for id_ in left if id_ not in hollow and id_ not in unknown]
     problems += [problem(_IDLE, test=id_, expected=_NOTICING, code="red.vacuous") for id_ in idle]
@@ -500,12 +513,14 @@ async def seen_red(s: Subject) -> CheckOutcome:
     dull, held_notes = await _held(s, run)
     notes = [*smelt, *held_notes, *(_proof(id_, run, may_pass=False) for id_ in proved)]
     notes += [_proof(id_, run, may_pass=True) for id_ in left if id_ not in idle]
-    return CheckOutcome(
+    seen = {**proved, **{id_: hollow[id_] for id_ in left if id_ in hollow}}
+    outcome = CheckOutcome(
         problems=tuple(dict.fromkeys([*problems, *shallow, *dull])),
         notes=tuple(notes),
         ran=run_evidence(run),
-        facts={"red_on_skeleton": [*proved, *(id_ for id_ in left if id_ in hollow)]},
+        facts={"red_on_skeleton": list(seen)},
     )
+    return await _graded(s, run, outcome, seen)
 
 
 async def still_red_on_skeleton(s: Subject) -> CheckOutcome:
@@ -535,12 +550,13 @@ async def still_red_on_skeleton(s: Subject) -> CheckOutcome:
     ]
     lucky = await lucky_tests(s, run, [id_ for id_ in owed if id_ not in blind])
     seen = [id_ for id_ in owed if id_ not in blind and id_ not in lucky]
-    return CheckOutcome(
+    outcome = CheckOutcome(
         problems=(*reason_for_doubt(run), *head, *problems, *map(_by_chance, lucky)),
         ran=run_evidence(then),
         tree=tree,
         facts={"red_on_skeleton": [*seen]},
     )
+    return await _graded(s, run, outcome, dict.fromkeys(seen, tree))
 
 
 # `sharp`: whether a finished suite can distinguish the implementation from simple wrong ones.

@@ -116,7 +116,7 @@ def compile_afresh(checkout: str) -> None:
 def strangers(checkout: str, root: str) -> list[str]:
     """The modules that came from the user's own checkout instead."""
     modules: dict[str, Any] = dict(sys.modules)
-    files = {name: getattr(module, "__file__", None) for name, module in modules.items()}
+    files = {name: vars(module).get("__file__") for name, module in modules.items() if hasattr(module, "__dict__")}
     return sorted(
         name
         for name, file in files.items()

@@ -342,3 +342,7 @@ def pytest_addoption(pluginmanager: Any) -> None:
     pluginmanager.register(witness, witness.order["name"])
     pluginmanager.register(Start(witness), witness.order["name"][::-1])
     witness.begin(pluginmanager)
+    if "seam" in witness.order:
+        from treadle_seam.judge import start  # type: ignore[import-not-found]  # noqa: PLC0415 - only in a judge
+
+        start(witness.order["seam"], witness.send, pluginmanager, witness.order["name"] + "s")

@@ -1,0 +1,536 @@
+"""The judge: runs the tests, and asks the subject for everything that the implementer may write.
+
+A finder answers for the modules of the subject by their path in the checkout; this process never runs their code. The
+first lane serves what tests import when they are collected and fixtures that several tests share. Each test gets a lane
+of its own, a fork of the first one, when it first needs it.
+"""
+
+from __future__ import annotations
+
+import array
+import importlib.machinery
+import importlib.util
+import os
+import random
+import socket
+import sys
+import types
+from contextlib import suppress
+from typing import Any, Callable, Iterator, cast  # noqa: UP035 - this runs on old versions too
+
+import pytest
+
+from .ambient import JudgeAmbient
+from .lane import SeamLane, standard_class
+from .lineup import Lineup, verdict_of
+from .patches import Patches
+from .twins import PRESENT, TwinMeta, TwinModule, is_twin, number_of
+from .wire import CannotCross, WireBreach
+
+_PRIVATE = ("__", "gi_", "cr_", "ag_", "tb_", "f_", "co_", "func_", "im_")
+_PUBLIC = frozenset(
+    "__name__ __qualname__ __doc__ __len__ __iter__ __call__ __contains__ __getitem__ __enter__ __exit__ __next__"
+    " __eq__ __hash__ __str__ __repr__ __bool__ __init__ __version__".split()
+)
+_ARITHMETIC = frozenset("add sub mul truediv floordiv mod pow divmod neg pos abs round trunc floor ceil".split())
+_RECKONING = ("__sub__", "__rsub__", "__abs__", "__float__", "__round__")
+_ORDERS = ("lt", "le", "gt", "ge")
+_CALLING = frozenset("call method special operate get set delete leave copy deepcopy drive".split())
+
+
+class SeamError(Exception):
+    """A test cannot go on, because something did not cross. The reason is recorded, too."""
+
+
+class JudgeLane(SeamLane):
+    """The judge's side."""
+
+    is_judge = True
+
+    def __init__(self, sock: Any, seam: Seam) -> None:
+        super().__init__(sock, 2)
+        self.seam, self.sock = seam, sock
+        self.ambient = JudgeAmbient()
+        self.dead = ""
+        self.patched: dict[Any, Any] = {}
+        self.spare: Any = None
+        """The socket that the subject may ask for while it forks."""
+
+    def clone(self, sock: Any) -> JudgeLane:
+        """The judge's side of a fork."""
+        other = JudgeLane(sock, self.seam)
+        other.shared = self.shared.clone()
+        for name in ("exports", "ids", "twins", "patched"):
+            setattr(other, name, dict(getattr(self, name)))
+        other.next = self.next
+        other.ambient = self.ambient.clone()
+        return other
+
+    def request(self, what: str, *operands: Any) -> Any:
+        if self.dead:
+            raise SeamError(self.dead)
+        self.seam.crossed()
+        try:
+            return super().request(what, *operands)
+        except CannotCross as error:
+            raise self.seam.uncrossable(str(error)) from None
+
+    def lost(self, error: BaseException) -> tuple[str, Any]:
+        if isinstance(error, WireBreach):
+            self.kill(f"breach of the wire: {error}")
+        elif isinstance(error, (EOFError, ConnectionError)):
+            self.kill("the code under test ended its process")
+        elif isinstance(error, OSError):
+            self.kill("the code under test did not answer in time")
+        else:
+            self.kill("the test was ended while it waited for the code under test")
+            raise error
+        raise SeamError(self.dead) from None
+
+    def kill(self, reason: str) -> None:
+        """Hang up, for good; the present test fails."""
+        self.dead = self.dead or reason
+        self.sock.close()
+        self.seam.breach(reason)
+
+    def forgotten(self) -> list[int]:
+        found = [*self.unsent, *self.shared.unused()] if self.shared.of or self.unsent else []
+        self.unsent = []
+        return found
+
+    def forget(self, number: Any) -> None:  # noqa: ARG002
+        raise WireBreach("the subject decided what is forgotten")
+
+    def extra(self) -> Any:
+        return self.ambient.news()
+
+    def hear_extra(self, extra: Any) -> None:
+        if extra is not None:
+            trouble = self.ambient.hear(extra, self.decode)
+            if trouble:
+                self.seam.failed_to_cross(trouble)
+
+    def refuse(self, reason: str) -> Any:
+        self.seam.finding(reason)
+        raise SeamError(reason)
+
+    def cannot(self, reason: str) -> Any:
+        raise self.seam.uncrossable(reason)
+
+    def cannot_return(self, reason: str) -> Any:
+        self.seam.failed_to_cross(reason)
+        raise SeamError(f"the code under test could not hand over its result: {reason}")
+
+    def could_not_return(self, reason: str) -> None:
+        self.seam.uncrossable(reason)
+
+    # what the subject may ask for
+
+    def before(self) -> None:
+        changes = self.seam.patches.changes(self.patched) if self.seam.patches.watched else []
+        if self.seam.patches.seed is not None:
+            seed, self.seam.patches.seed = self.seam.patches.seed, None
+            super().request("seed", seed)
+        for (module, *path), value, is_there in changes:
+            super().request("patch", module, path, value, is_there)
+
+    def check(self, what: Any, encoded: list[Any]) -> None:
+        if what == "socket" and self.spare is not None:
+            return
+        if what not in _CALLING:
+            raise WireBreach(f"the subject asked for {str(what)[:60]}")
+        first = encoded[1:] if what == "operate" else encoded[:1]
+        targets = first[0][1:] if what == "operate" and first and type(first[0]) is list else first
+        if not any(type(one) is list and one and one[0] in ("p", "a") for one in targets):
+            raise WireBreach("the subject asked for something of a thing that it was not given")
+
+    def may_get(self, value: Any, name: Any) -> str:
+        name = str(super().may_get(value, name))
+        if (name.startswith(_PRIVATE) and name not in _PUBLIC) or isinstance(value, types.ModuleType):
+            raise AttributeError(name)
+        if name == "__init__":
+            raise AttributeError(name)
+        return str(name)
+
+    def caught(self, error: BaseException) -> BaseException:
+        if isinstance(error, SeamError) or type(error).__name__ == "TestTimeout":
+            raise error
+        if isinstance(error, (AssertionError, pytest.fail.Exception)):
+            self.seam.raised_inside(error)
+        return error
+
+    def do_socket(self) -> None:
+        spare, self.spare = self.spare, None
+        self.sock.sendmsg([b"f"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [spare.fileno()]))])
+
+    def encode_module(self, value: Any) -> Any:
+        raise CannotCross(f"the test hands over the module {value.__name__}")
+
+    def encode_other(self, value: Any) -> Any:
+        if isinstance(value, socket.socket):
+            raise CannotCross("the test hands over a socket")
+        return super().encode_other(value)
+
+    def with_traceback(self, error: BaseException, places: Any) -> BaseException:
+        return self.seam.traceback(error, self.decode(places))
+
+    # equality
+
+    def equals(self, twin: Any, other: Any) -> Any:
+        if self.is_decoding:
+            return twin is other
+        if not is_twin(other) and _decides(type(other)):
+            return NotImplemented  # `pytest.approx` and the like compare what they are made of
+        return self.compare(twin, "eq", self.seam.lineup.of(twin, other))
+
+    def operate(self, operation: str, operands: tuple[Any, ...]) -> Any:
+        if operation in _ORDERS and type(operands[1]) in (int, float) and _is_number(operands[0]):
+            return self.compare(operands[0], operation, self.seam.lineup.of_order(operands[1]))
+        if operation == "ne":  # the opposite of an equality that is judged
+            answer = self.equals(*operands)
+            return not answer if type(answer) is bool else answer
+        result = super().operate(operation, operands)
+        if operation in _ARITHMETIC and isinstance(type(result), TwinMeta):
+            result.__dict__["_seam_derived"] = True
+        return result
+
+    def compare(self, twin: Any, operation: str, lineup: Any) -> Any:
+        """Ask a twin's original to compare itself with all candidates of a line-up."""
+        answers = self.request("lineup", twin, operation, Uncopied(lineup.candidates), lineup.is_forked)
+        if type(answers) is not tuple or len(answers) != len(lineup.candidates):
+            return self.refuse("a comparison has not one answer for each value")
+        answer, reason = verdict_of(lineup, answers)
+        if reason:
+            return self.refuse(f"{type(twin).__name__} {reason}")
+        return answer
+
+    def encode(self, value: Any) -> Any:
+        # Candidates of a comparison are copies, or the subject could change what a test expects.
+        return self.copy(value.values) if type(value) is Uncopied else super().encode(value)
+
+    def construct(self, kind: Any, args: Any, kwargs: Any) -> Any:
+        made = self.request("call", kind, args, kwargs)
+        if is_twin(made):
+            self.seam.lineup.made(made, kind, args, kwargs)
+        return made
+
+    def subclass(self, name: str, bases: Any, names: Any, more: Any) -> Any:
+        """Make a class of a test that inherits from classes of the subject: there, with methods that call back."""
+        others = [one.__name__ for one in bases if not isinstance(one, TwinMeta) and standard_class(one) is None]
+        if others or any(key != "metaclass" and is_twin(one) for key, one in more.items()):
+            return self.cannot(f"{name} inherits from classes of both sides ({', '.join(others)})")
+        told = {key: _part(one) for key, one in names.items() if key not in _OWN_NAMES}
+        made = self.request("subclass", name, bases, told, more)
+        number = number_of(made)
+        twins = tuple(one for one in bases if isinstance(one, TwinMeta) or one is not object)
+        kept = {**names, "_seam_": number, "_seam_made": True, "_seam_virtual": False}
+        self.twins[number] = ours = type.__new__(TwinMeta, name, twins, kept)
+        return ours
+
+
+_OWN_NAMES = frozenset("__classcell__ __dict__ __weakref__ __firstlineno__ __static_attributes__".split())
+
+
+def _part(value: Any) -> tuple[str, Any]:
+    """A part of a class, for the subject: functions become methods that call them."""
+    if isinstance(value, types.FunctionType):
+        return "function", value
+    if type(value) in (staticmethod, classmethod):
+        return type(value).__name__, (value.__func__,)
+    if type(value) is property:
+        return "property", (value.fget, value.fset, value.fdel)
+    return "value", value
+
+
+def _decides(kind: type) -> bool:
+    """Whether objects of a class that is the test's own, or a tool's, say themselves what they equal."""
+    return standard_class(kind) is None and cast("Any", kind.__eq__) is not object.__eq__
+
+
+def _is_number(twin: Any) -> bool:
+    """Whether a twin can be reckoned with, or is what became of one in a calculation."""
+    return "_seam_derived" in twin.__dict__ or any(hasattr(type(twin), one) for one in _RECKONING)
+
+
+class Uncopied:
+    """Values to encode without sharing their containers."""
+
+    def __init__(self, values: Any) -> None:
+        self.values = values
+
+
+class Finder:
+    """Finds the modules of the subject, by the path of their file in the checkout."""
+
+    def __init__(self, seam: Seam) -> None:
+        self._seam = seam
+        self._busy = False
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:  # noqa: ARG002
+        """Return a spec whose loader asks the subject, if the file is the subject's."""
+        spec = importlib.machinery.PathFinder.find_spec(name, path)
+        if spec is None or not spec.origin or not self._seam.is_subject(spec.origin):
+            return None
+        found = importlib.machinery.ModuleSpec(name, cast("Any", Loader(self._seam)), origin=spec.origin)
+        found.submodule_search_locations = spec.submodule_search_locations
+        found.has_location = True
+        return found
+
+
+class Loader:
+    """Imports a module in the subject."""
+
+    def __init__(self, seam: Seam) -> None:
+        self._seam = seam
+
+    def create_module(self, spec: Any) -> Any:
+        module = PRESENT.lane().request("import", spec.name, self._seam.path())
+        if type(module) is not TwinModule:
+            raise ImportError(f"{spec.name} is no module in the subject", name=spec.name)
+        return module
+
+    def exec_module(self, module: Any) -> None:
+        """It has run already, elsewhere."""
+
+
+class Seam:
+    """The judge's half of one run."""
+
+    def __init__(self, order: dict[str, Any], send: Callable[..., None]) -> None:
+        self.order, self.send = order, send
+        self.checkout = order["checkout"]
+        self.own = frozenset(order["own"])
+        sock = socket.socket(fileno=order["socket"])
+        sock.set_inheritable(False)
+        sock.settimeout(order["deadline"])
+        self.stem = JudgeLane(sock, self)
+        self.lane: JudgeLane | None = None
+        self.item: Any = None
+        self.wide = 0
+        """How many fixtures of more than one test are being set up."""
+        self.findings: list[str] = []
+        self.calls = 0
+        self.said: dict[str, Any] = {}
+        self.lineup = Lineup(random.Random(order["seed"]))
+        self._hidden = order["hidden"]
+        self.is_busy = False
+        """Whether the judge itself compiles frames or reads files."""
+        self.patches = Patches(self._is_of_tests)
+        PRESENT.lane = self.present
+
+    # lanes
+
+    def present(self) -> JudgeLane:
+        """The lane of the present test; the first one outside of tests, and for what tests share."""
+        if self.lane is not None:
+            return self.lane
+        if self.item is None or self.wide:
+            return self.stem
+        if self.stem.dead:
+            return self.stem
+        ours, theirs = socket.socketpair()
+        with theirs:
+            self.stem.spare = theirs
+            self.stem.request("fork")
+        ours.settimeout(self.order["deadline"])
+        self.lane = self.stem.clone(ours)
+        return self.lane
+
+    def begin(self, item: Any) -> None:
+        self.item, self.findings, self.said, self.calls = item, [], {}, 0
+        self.is_running = True
+
+    def end(self) -> None:
+        lane, self.lane, item, self.item = self.lane, None, self.item, None
+        self.lineup.forget()
+        if lane is not None:
+            lane.sock.close()
+            for name, module in list(sys.modules.items()):
+                if type(module) is TwinModule and self.stem.twins.get(number_of(module)) is not module:
+                    del sys.modules[name]  # the next test imports it afresh, in its own process
+            with suppress(SeamError):  # it has ended: the next test hears of it
+                self.stem.request("end")
+        if item is not None and (self.calls or self.said):
+            self.send("crossed", id=item.nodeid, calls=self.calls, **self.said)
+
+    def crossed(self) -> None:
+        self.calls += 1
+
+    # findings
+
+    def _say(self, what: str, reason: str) -> None:
+        if self.item is not None:
+            self.said.setdefault(what, reason[:2000])
+        else:
+            self.send("outside", kind=what, reason=reason[:2000])
+
+    def uncrossable(self, reason: str) -> SeamError:
+        self._say("uncrossable", reason)
+        self.findings.append(reason)
+        return SeamError(f"this test cannot cross to the code under test: {reason}")
+
+    def failed_to_cross(self, reason: str) -> None:
+        self._say("failed", reason)
+        self.findings.append(reason)
+
+    def breach(self, reason: str) -> None:
+        self._say("breach", reason)
+        self.findings.append(reason)
+
+    def finding(self, reason: str) -> None:
+        self._say("failed", reason)
+        self.findings.append(reason)
+
+    def raised_inside(self, error: BaseException) -> None:
+        """An assertion failed in a function of the test that the subject called: it fails the test in any case."""
+        self.findings.append(f"in a function of the test that the code under test called: {str(error)[:500]}")
+
+    # modules
+
+    def is_subject(self, path: str) -> bool:
+        """Whether a file of the checkout is not one of the tests' own. What nobody knows is the subject's."""
+        if not path.startswith(self.checkout + os.sep):
+            return False
+        inside = path[len(self.checkout) + 1 :]
+        return inside not in self.own and "site-packages" not in inside.split(os.sep)  # noqa: PTH206
+
+    def _is_of_tests(self, module: Any) -> bool:
+        file = getattr(module, "__file__", None)
+        return isinstance(file, str) and file.startswith(self.checkout + os.sep) and not self.is_subject(file)
+
+    # what a test does that only works in one process
+
+    def hook(self, event: str, args: tuple[Any, ...]) -> None:
+        """Hear of what Python reports: a test may neither run code of the subject here, nor start programs."""
+        if event not in _WATCHED or self.is_busy or not self.is_running:
+            return
+        self.is_busy = True
+        try:
+            reason = self._objection(event, args)
+        finally:
+            self.is_busy = False
+        if reason:
+            raise self.uncrossable(reason)
+
+    def _objection(self, event: str, args: tuple[Any, ...]) -> str:
+        if event in _STARTS:
+            return f"the test starts a program ({event})"
+        if event == "exec":
+            file = getattr(args[0], "co_filename", "")
+            return f"the test runs {os.path.basename(file)} by itself" if self._is_code(file) else ""  # noqa: PTH119
+        path = args[0] if args else ""
+        if event == "open" and isinstance(path, str) and self._is_code(path) and not _is_shown():
+            return f"the test reads {os.path.basename(path)}"  # noqa: PTH119
+        if event == "socket.bind":
+            self._say("uncrossable", "the test opens a socket for others")
+        return ""
+
+    def _is_code(self, path: str) -> bool:
+        return path.endswith(_CODE) and self.is_subject(os.path.abspath(path))  # noqa: PTH100
+
+    def path(self) -> list[str]:
+        return [one for one in sys.path if one not in self._hidden]
+
+    def traceback(self, error: BaseException, places: Any) -> BaseException:
+        """Show where in the subject an exception came from: by frames without any code of it."""
+        if type(places) is not tuple:
+            return error
+        link = None
+        for place in reversed(places[-20:]):
+            if type(place) is not tuple or len(place) != 3:
+                raise WireBreach("a traceback is malformed")
+            file, line, name = place
+            if type(file) is not str or type(line) is not int or not 0 < line < 1_000_000 or type(name) is not str:
+                raise WireBreach("a traceback is malformed")
+            if self.is_subject(file) and "\0" not in file and os.path.isfile(file):  # noqa: PTH113
+                busy, self.is_busy = self.is_busy, True
+                link = _frame(file, line, name, link)
+                self.is_busy = busy
+        return error.with_traceback(link) if link is not None else error
+
+    # hooks
+
+    def pytest_collection(self) -> None:
+        self.is_running = True
+
+    def pytest_sessionfinish(self) -> None:
+        self.is_running = False
+
+    is_running = False
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_makereport(self) -> None:
+        """Pytest shows sources, also of the subject."""
+        self.is_running = False
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_teardown(self) -> None:
+        self.is_running = True
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item: Any) -> Iterator[None]:
+        self.begin(item)
+        yield
+        self.end()
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_fixture_setup(self, fixturedef: Any) -> Iterator[None]:
+        is_wide = fixturedef.scope != "function"
+        self.wide += is_wide
+        yield
+        self.wide -= is_wide
+
+    @pytest.hookimpl(hookwrapper=True, trylast=True)
+    def pytest_runtest_call(self) -> Iterator[None]:
+        self.is_running = True  # the report about the setup has ended
+        outcome: Any = yield
+        if self.findings and outcome.excinfo is None:
+            outcome.force_exception(SeamError(self.findings[0]))
+        elif outcome.excinfo is not None and isinstance(outcome.excinfo[1], KeyboardInterrupt) and self.calls:
+            outcome.force_exception(SeamError("the code under test raised KeyboardInterrupt"))
+
+
+_STARTS = frozenset("subprocess.Popen os.system os.exec os.posix_spawn os.spawn os.fork os.forkpty pty.spawn".split())
+_WATCHED = frozenset({*_STARTS, "exec", "open", "socket.bind"})
+_CODE = (".py", ".pyx", ".so")
+_SHOWING = ("linecache.py", "tokenize.py", "inspect.py", "source.py", "code.py")
+
+
+def _is_shown() -> bool:
+    """Whether a source is read to show lines of it, or by a tool that is installed (hypothesis looks for constants)."""
+    frame: Any = sys._getframe(3)
+    for _ in range(20):
+        if frame is None:
+            return False
+        file = frame.f_code.co_filename
+        if file.endswith(_SHOWING) or "site-packages" in file:
+            return True
+        if not file.startswith(("<frozen", sys.base_prefix + os.sep)):
+            return False
+        frame = frame.f_back
+    return False
+
+
+def _frame(file: str, line: int, name: str, link: Any) -> Any:
+    """A traceback of one frame in a place of a file, in front of another one."""
+    code = compile("\n" * (line - 1) + "raise error", file, "exec")
+    if hasattr(code, "replace"):
+        code = code.replace(co_name=name[:100])
+    try:
+        exec(code, {"error": ValueError("")})
+    except ValueError as raised:
+        found: Any = raised.__traceback__
+        found = found.tb_next
+        return types.TracebackType(link, found.tb_frame, found.tb_lasti, line)
+
+
+def start(order: dict[str, Any], send: Callable[..., None], pluginmanager: Any, name: str) -> Seam:
+    """Put the seam in front of the imports of this process."""
+    seam = Seam(order, send)
+    sys.path[:] = [one for one in sys.path if one not in order["hidden"]]
+    sys.meta_path.insert(0, Finder(seam))
+    JudgeAmbient.hear_levels()
+    seam.patches.listen()
+    sys.addaudithook(seam.hook)
+    pluginmanager.register(seam, name)
+    return seam
