@@ -222,6 +222,8 @@ class Pytest(msgspec.Struct, frozen=True, kw_only=True):
     """The number of tests to copy with another expected value; each copy must fail."""
     sandbox: Enclosure | None = None
     """None: the best sandbox that works here."""
+    is_plain: bool = False
+    """Whether no assertion is rewritten or judged; the verdicts then rest on the runner's word alone."""
 
     async def test(
         self, path: Path, ids: tuple[str, ...] | None = None, files: tuple[str, ...] | None = None
@@ -264,7 +266,9 @@ class _PytestRun:
         self.files = tuple(dict.fromkeys([*(files or ()), *(id.partition("::")[0] for id in ids or ())]))
         self.key = secrets.token_bytes(32)
         self.testimony = Testimony(self.key)
-        self.canaries = {} if collect_only else {secrets.token_hex(8): want for want in _CANARY_VERDICTS}
+        self.canaries = (
+            {} if collect_only or settings.is_plain else {secrets.token_hex(8): want for want in _CANARY_VERDICTS}
+        )
         self.seconds = settings.test_timeout or settings.timeout / 2
         self.stop = asyncio.Event()
         self._is_apart = settings.sandbox is not None and settings.sandbox.is_apart
@@ -333,7 +337,8 @@ class _PytestRun:
             "ids": None if self.ids is None else list(self.ids),
             "timeout": self.seconds,
             "canaries": canaries,
-            "mirrors": self.settings.mirrors,
+            "mirrors": 0 if self.settings.is_plain else self.settings.mirrors,
+            "plain": self.settings.is_plain,
             "seed": secrets.token_hex(16),
         }
 
