@@ -200,6 +200,8 @@ def witness_line(order: bytes, scratch: Path, *, is_apart: bool) -> Iterator[Wit
             line.hang_up()
 
 
+_NOT_CALLED: Final = 4
+"""The exit code of pytest for options that it does not know; it then loads no plugin."""
 _GRACE: Final = 5.0
 """Seconds that a test has to notice its own timeout."""
 _CANARY_VERDICTS: Final[tuple[Verdict, ...]] = ("passed", "failed", "error")
@@ -399,7 +401,9 @@ class _PytestRun:
             found.append(f"the run did not end in its time{named}")
         elif finished.ended != "done":
             found.append(f"{self.settings.command[0]}: {finished.detail}")
-        if finished.exit is not None and (problem := problem_of_exit(finished.exit)):
+        # Before the witness was there, the code may be that of anything: of a shell, or of a broken interpreter.
+        began = self.testimony.has_begun or finished.exit == _NOT_CALLED
+        if finished.exit is not None and began and (problem := problem_of_exit(finished.exit)):
             found.append(problem)
         if finished.exit is not None and not self.testimony.has_begun:
             apart = " Does the engine share this machine's files?" if self._is_apart else ""
