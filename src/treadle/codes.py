@@ -17,6 +17,7 @@ EVIDENCE: Final[dict[str, str]] = {
     "baseline.chance": "An old test failed once with the new work, and passed in every rerun.",
     "baseline.failing": "An unchanged test failed on the base commit, too.",
     "baseline.flaky": "An unchanged test passes and fails by chance on the base commit.",
+    "baseline.instrumented": "An old test fails only because of Treadle's instrumentation; its runner's word counts.",
     "baseline.lint": "A command of the project, such as its linter, failed on the base commit, too.",
     "build.failing": "The project's build command failed.",
     "canon.arguments": "A rebase changed arguments of a call whose signature the other side did not change.",

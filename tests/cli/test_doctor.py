@@ -103,9 +103,10 @@ def test_a_missing_module_is_shown_with_the_command_that_installs_it(root: Path)
     assert (line["state"], line["code"], "pip install pytest" in line["fix"]) == ("missing", "env.broken", True)
 
 
-@pytest.mark.parametrize("how", ["exit 134", "test $1 = --version && exit 0; echo broken; exit 1"])
-def test_an_interpreter_that_cannot_run_is_broken_itself(root: Path, how: str) -> None:
-    python = root / ".venv" / "bin" / "python"
+@pytest.mark.parametrize("name", ["python", "badpy"])
+@pytest.mark.parametrize("how", ["exit 3", "exit 134", "test $1 = --version && exit 0; echo broken; exit 1"])
+def test_an_interpreter_that_cannot_run_is_broken_itself(root: Path, how: str, name: str) -> None:
+    python = root / ".venv" / "bin" / name
     python.parent.mkdir(parents=True)
     (root / ".venv" / "pyvenv.cfg").write_text("home = /usr/bin\n")
     python.write_text(f"#!/bin/sh\n{how}\n")
@@ -116,6 +117,16 @@ def test_an_interpreter_that_cannot_run_is_broken_itself(root: Path, how: str) -
     assert [line["code"] for line in lines] == ["env.interpreter"] * 2
     assert all(f"venv --clear {root}/.venv" in line["fix"] for line in lines)
     assert not any("pip install" in line["fix"] for line in lines)
+    specified = "id: it\ndescription: x\nacceptanceCriteria: [{id: AC-1, text: x}]\ntargetPath: x\ntestPath: tests\n"
+    (root / "spec.yaml").write_text(specified)
+    begun = treadle("run", "spec.yaml", "--agent", "manual")
+    assert (begun.code, begun.error) == (2, "env.interpreter")
+
+
+def test_no_advice_needs_the_program_that_is_missing(root: Path) -> None:
+    (root / "treadle.toml").write_text('[toolchain]\nkind = "pytest"\ntest = "/usr/bin/no-python -m pytest"\n')
+    line = told()["toolchain test"]
+    assert (line["code"], "no-python -m" in line["fix"]) == ("env.missing", False)
 
 
 def test_a_broken_standard_module_gets_no_advice_to_install(root: Path) -> None:

@@ -123,15 +123,15 @@ async def _command_line(name: str, words: tuple[str, ...], root: Path, scratch: 
     if path is None:
         fix = _new_environment(words, root) if _is_python(words) else _installing(words, name)
         return missing(what, f"there is no program '{words[0]}'", fix, code="env.missing", required=required)
-    question = version_question(words)
-    if question is None:
-        return ok(what, path)
     if _is_python(words):  # a broken interpreter may still print its version, and no module of it is at fault
         answer = await ask_program([path, "-c", "pass"], cwd=root, env=command_environment(scratch))
         if not answer.is_well and not answer.is_late:
             why = answer.first_line or f"it ended with {answer.code}"
             detail = f"the interpreter {words[0]} does not work: `-c pass` fails: {why}"
             return missing(what, detail, _new_environment(words, root), code="env.interpreter", required=required)
+    question = version_question(words)
+    if question is None:
+        return ok(what, path)
     answer = await ask_program([path, *question], cwd=root, env=command_environment(scratch))
     if answer.is_late:
         return warn(what, f"{shown}: {answer.first_line}", "see why it takes so long", code="toolchain.slow")
@@ -231,7 +231,8 @@ def version_question(words: tuple[str, ...]) -> tuple[str, ...] | None:
 
 
 def _is_python(words: tuple[str, ...]) -> bool:
-    return Path(words[0]).name.startswith("python")
+    """Whether a command starts an interpreter; a link or a wrapper of any name is known by the `-m` after it."""
+    return Path(words[0]).name.startswith("python") or words[1:2] == ("-m",)
 
 
 def _new_environment(words: tuple[str, ...], root: Path) -> str:

@@ -16,7 +16,7 @@ from treadle.config.project import Project
 from treadle.enclosures.port import Enclosure
 from treadle.engines.result import no_lanes
 from treadle.errors import PortError
-from treadle.evidence.baseline import FAILING, FLAKY, MOST
+from treadle.evidence.baseline import FAILING, FLAKY, INSTRUMENTED, MOST
 from treadle.evidence.findings import join_names
 from treadle.evidence.measurements import ActivityMeasurements, Cache
 from treadle.evidence.project_facts import ProjectTools, RepositoryFacts
@@ -136,7 +136,9 @@ async def take_baseline(
     failing = sorted(bad_tests(result))
     flaky = await measure.unstable(tree, sorted(result.tests), times=0)  # known from earlier runs on this tree
     flaky |= await measure.unstable(tree, failing, config.toolchain.reruns) if len(failing) <= MOST else set()
-    old = sorted({*failing, *flaky})
+    codes = (
+        dict.fromkeys(result.by_runner, INSTRUMENTED) | dict.fromkeys(failing, FAILING) | dict.fromkeys(flaky, FLAKY)
+    )
     return Baseline(
         commit=commit,
         tree=tree,
@@ -145,7 +147,7 @@ async def take_baseline(
         skipped=len(result.with_verdict("skipped", "xfailed")),
         duration=round(result.duration, 1),
         exit=result.exit,
-        tests=tuple(OldTest(id_, FLAKY if id_ in flaky else FAILING) for id_ in old[:MOST_OLD_TESTS]),
+        tests=tuple(OldTest(id_, code) for id_, code in sorted(codes.items())[:MOST_OLD_TESTS]),
         commands=failing_commands,
         is_reused=earlier is not None,
     )

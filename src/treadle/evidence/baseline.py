@@ -96,6 +96,7 @@ def sent_back(s: Subject) -> str:
 
 FAILING: Final = "baseline.failing"
 FLAKY: Final = "baseline.flaky"
+INSTRUMENTED: Final = "baseline.instrumented"
 BY_CHANCE: Final = "baseline.chance"
 EXCUSED: Final = "excused"
 """The name under which a check's evidence has the tests that it did not charge: test → code."""
@@ -323,6 +324,9 @@ async def baseline_notes(s: Subject) -> tuple[CheckProblem, ...]:
     run = await suite_on_work(s)
     found = await excused_tests(s, run, bad_tests(run)) if run.is_believable else {}
     notes: list[CheckProblem] = []
+    if run.by_runner:
+        said = f"end well only without our instrumentation; the runner's word counts: {join_names(list(run.by_runner))}"
+        notes.append(note(said, code=INSTRUMENTED))
     for code, words in _WORDS.items():
         if ids := sorted(id_ for id_ in found if found[id_] == code):
             count, refuse = ("1 test", "refuses") if len(ids) == 1 else (f"{len(ids)} tests", "refuse")

@@ -27,7 +27,7 @@ from treadle.evidence.project_facts import ProjectTools, RepositoryFacts
 from treadle.git.trees import TreeEntry
 from treadle.protocol.paths import TestPaths
 from treadle.toolchains.line_coverage import LineCoverage
-from treadle.toolchains.results import ApartRun, CollectedTests, CommandResult, TestRun
+from treadle.toolchains.results import ApartRun, CollectedTests, CommandResult, TestRun, with_word_of
 from treadle.toolchains.scaling import ScalingMeasurement, ScalingProbe
 
 # The cache of measurements: results that depend only on a tree, a command and its parameters.
@@ -36,7 +36,7 @@ from treadle.toolchains.scaling import ScalingMeasurement, ScalingProbe
 # folder is not enough to forge a result or to swap two of them. An unreadable or altered file is measured again.
 
 Kept = TypeVar("Kept")
-VERSION: Final = 2
+VERSION: Final = 3
 _LARGEST: Final = 64_000_000
 
 
@@ -169,7 +169,8 @@ class ActivityMeasurements:
             if full is not None and full.is_green:  # it ran the same tests, and copies of some besides
                 return full
             question = (*question, "without mirrors")
-        done = await self._once(question, tree, TestRun, run, lambda one: one.is_green and not again)
+        measure = self._or_by_the_runner(run, tree, is_whole=chosen is None and wanted is None, mirrors=mirrors)
+        done = await self._once(question, tree, TestRun, measure, lambda one: one.is_green and not again)
         if not again and chosen is None and wanted is None and done.is_believable:
             await self._cache.put(("seen", tree, self._tools.identity), done)
         return done
@@ -178,7 +179,7 @@ class ActivityMeasurements:
         """Return the time that tests may take on a tree; None for the base commit itself, and before a run."""
         if not self._run:
             return None
-        base = await self._as_delivered(await self._git.tree(await self._git.start(self._run)))
+        base = await self._base_tree()
         return hang_limit(await self.earlier_suite(base), self.settings) if base != tree else None
 
     async def apart(self, tree: str, ids: Sequence[str], tests: TestPaths, again: int = 0) -> ApartRun:
@@ -205,6 +206,61 @@ class ActivityMeasurements:
         return await self._once(
             question, tree, ApartRun, run, lambda one: _is_green_apart(one) and not again, lambda one: not untried(one)
         )
+
+    def _or_by_the_runner(
+        self, run: Callable[[Path], Awaitable[TestRun]], tree: str, *, is_whole: bool, mirrors: bool
+    ) -> Callable[[Path], Awaitable[TestRun]]:
+        """Return a measurement in which our instrumentation makes no test fail that passes without it.
+
+        Which tests those are is settled on the run's base commit, before any agent has worked: code that recognises a
+        run without instrumentation gains nothing by it. Their verdicts then are the runner's word.
+        """
+
+        async def measure(path: Path) -> TestRun:
+            done = await run(path)
+            failing = [id_ for id_ in done.collected if id_ in done.failed] if done.is_believable else []
+            if not failing:
+                return done
+            base = await self._base_tree()
+            if tree == base:
+                ids = await self._misjudged_at_base(path, failing, is_whole=is_whole, mirrors=mirrors)
+            else:
+                ids = await self._misjudged(base, failing, mirrors=mirrors)
+            plain = await self._tools.test_plainly(path, ids) if ids else None
+            if plain is None:
+                return done
+            return with_word_of(done, plain, [id_ for id_ in ids if tree != base or id_ in plain.passed])
+
+        return measure
+
+    async def _misjudged(self, base: str, failing: Sequence[str], *, mirrors: bool) -> tuple[str, ...]:
+        """Return those of some failing tests that only our instrumentation made fail on the base commit.
+
+        That commit is mostly run without mirrors, and so with less instrumentation.
+        """
+        seen = await self.known_suite(base)
+        old = [id_ for id_ in failing if id_ in seen.passed and id_ not in seen.by_runner] if mirrors else []
+        known = {*seen.by_runner, *((await self.suite(base, ids=old)).by_runner if old else ())}
+        return tuple(id_ for id_ in failing if id_ in known)
+
+    async def _misjudged_at_base(
+        self, path: Path, failing: Sequence[str], *, is_whole: bool, mirrors: bool
+    ) -> tuple[str, ...]:
+        """Return those of some failing tests on the base commit that pass without our instrumentation, and only then.
+
+        With it they fail once more: what passes now and then, or alone, is flaky.
+        """
+        base = await self._base_tree()
+        seen = await self.earlier_suite(base) if is_whole else await self.known_suite(base)
+        left = tuple(id_ for id_ in failing if seen is None or id_ not in seen.failed)
+        plain = await self._tools.test_plainly(path, left) if left else None
+        left = tuple(id_ for id_ in left if plain and plain.is_believable and id_ in plain.passed)
+        again = await self._tools.test(path, left, mirrors=mirrors) if left else None
+        return tuple(id_ for id_ in left if again and id_ in again.failed)
+
+    async def _base_tree(self) -> str:
+        """Return the tree of the commit that the run started from, as its tests see it."""
+        return await self._as_delivered(await self._git.tree(await self._git.start(self._run)))
 
     async def unstable(self, tree: str, ids: Sequence[str], times: int) -> set[str]:
         """Return the tests with a verdict on a tree that changes from run to run. The cache remembers unstable tests.

@@ -170,6 +170,13 @@ class ProjectTools:
     async def collect(self, path: Path, files: tuple[str, ...] | None = None) -> CollectedTests:
         return await self._toolchain.collect(path, files)
 
+    async def test_plainly(self, path: Path, ids: tuple[str, ...]) -> TestRun | None:
+        """Run some tests without our instrumentation; return None if the test tool runs without it anyway."""
+        tests = self._toolchain.tests
+        return (
+            await msgspec.structs.replace(tests, is_plain=True).test(path, ids) if isinstance(tests, Pytest) else None
+        )
+
     async def coverage(self, path: Path) -> LineCoverage:
         """Measure the lines that the tests execute."""
         return await self._toolchain.coverage(path)

@@ -20,10 +20,35 @@ _WORDS: Final = ("not implemented", "todo", "unimplemented")
 
 
 def stubs(source: str) -> list[tuple[str, int]]:
-    """Name and line of each function without a body worth the name; a `SyntaxError` if it is no program."""
+    """Name and line of each function without a body worth the name; a `SyntaxError` if it is no program.
+
+    The name is that of the classes around it, too. What a class below its own class defines is no stub.
+    """
     module = ast.parse(source)
-    missing = [*_stubs(module), *_dotted(module, in_shape=False)]
-    return sorted({(function.name, function.lineno) for function in missing}, key=lambda one: one[1])
+    names = dict(_full_names(module, ""))
+    filled = set(_filled_below(module))
+    missing = {names[one]: one.lineno for one in (*_stubs(module), *_dotted(module, in_shape=False))}
+    return sorted(((name, line) for name, line in missing.items() if name not in filled), key=lambda one: one[1])
+
+
+def _full_names(node: ast.AST, prefix: str) -> Iterator[tuple[Function, str]]:
+    for one in ast.iter_child_nodes(node):
+        name = f"{prefix}{one.name}" if isinstance(one, Function | ast.ClassDef) else ""
+        if isinstance(one, Function):
+            yield one, name
+        yield from _full_names(one, f"{name}." if name else prefix)
+
+
+def _filled_below(module: ast.Module) -> Iterator[str]:
+    """The methods of classes of a module that a class below them in the same file writes, by their full names."""
+    bases = {one.name: set(map(_last_name, one.bases)) for one in module.body if isinstance(one, ast.ClassDef)}
+    for below in ast.walk(module):
+        above = set(map(_last_name, below.bases)) if isinstance(below, ast.ClassDef) else set[str]()
+        while further := {name for one in above & bases.keys() for name in bases[one]} - above:
+            above |= further
+        for one in below.body if isinstance(below, ast.ClassDef) else ():
+            if isinstance(one, Function) and not is_stub(one.body) and not _is_dots(one):
+                yield from (f"{name}.{one.name}" for name in above)
 
 
 def stub_functions(source: str) -> list[Function]:

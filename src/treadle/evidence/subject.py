@@ -17,6 +17,7 @@ from treadle.evidence.source_text import decode_source
 from treadle.git.checkpoint import Checkpoint
 from treadle.git.trees import PathChange, TreeEntry
 from treadle.kernel.commands import RunChecks
+from treadle.kernel.instances import ROOT
 from treadle.kernel.state import Instance
 from treadle.ports import Case
 from treadle.protocol import model
@@ -208,6 +209,10 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     async def start(self) -> str:
         """The commit that the run started from."""
         return await self.git.start(self.case.state.run)
+
+    async def base(self) -> str:
+        """The commit that the work of the whole run is based on; it moves when the run is rebased."""
+        return await self.git.origin(self.case.state, ROOT)
 
     async def touched_since(self, commit: str) -> set[str]:
         """Every path that was touched since a commit."""

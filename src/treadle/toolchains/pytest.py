@@ -229,6 +229,8 @@ class JudgeOrder(msgspec.Struct, frozen=True, kw_only=True):
         }
 
 
+_NOT_CALLED: Final = 4
+"""The exit code of pytest for options that it does not know; it then loads no plugin."""
 _GRACE: Final = 5.0
 """Seconds that a test has to notice its own timeout."""
 _CANARY_VERDICTS: Final[tuple[Verdict, ...]] = ("passed", "failed", "error")
@@ -251,6 +253,8 @@ class Pytest(msgspec.Struct, frozen=True, kw_only=True):
     """The number of tests to copy with another expected value; each copy must fail."""
     sandbox: Enclosure | None = None
     """None: the best sandbox that works here."""
+    is_plain: bool = False
+    """Whether no assertion is rewritten or judged; the verdicts then rest on the runner's word alone."""
 
     async def test(
         self, path: Path, ids: tuple[str, ...] | None = None, files: tuple[str, ...] | None = None
@@ -358,7 +362,9 @@ class _PytestRun:
         self.files = tuple(dict.fromkeys([*(files or ()), *(id.partition("::")[0] for id in ids or ())]))
         self.key = secrets.token_bytes(32)
         self.testimony = Testimony(self.key)
-        self.canaries = {} if collect_only else {secrets.token_hex(8): want for want in _CANARY_VERDICTS}
+        self.canaries = (
+            {} if collect_only or settings.is_plain else {secrets.token_hex(8): want for want in _CANARY_VERDICTS}
+        )
         self.seconds = settings.test_timeout or settings.timeout / 2
         self.stop = asyncio.Event()
         self.seam: JudgeOrder | None = None
@@ -435,7 +441,8 @@ class _PytestRun:
             "ids": None if self.ids is None else list(self.ids),
             "timeout": self.seconds,
             "canaries": canaries,
-            "mirrors": self.settings.mirrors,
+            "mirrors": 0 if self.settings.is_plain else self.settings.mirrors,
+            "plain": self.settings.is_plain,
             "seed": secrets.token_hex(16),
             **({} if self.seam is None else {"seam": self.seam.order(self.checkout)}),
         }
@@ -497,7 +504,9 @@ class _PytestRun:
             found.append(f"the run did not end in its time{named}")
         elif finished.ended != "done":
             found.append(f"{self.settings.command[0]}: {finished.detail}")
-        if finished.exit is not None and (problem := problem_of_exit(finished.exit)):
+        # Before the witness was there, the code may be that of anything: of a shell, or of a broken interpreter.
+        began = self.testimony.has_begun or finished.exit == _NOT_CALLED
+        if finished.exit is not None and began and (problem := problem_of_exit(finished.exit)):
             found.append(problem)
         if finished.exit is not None and not self.testimony.has_begun:
             apart = " Does the engine share this machine's files?" if self._is_apart else ""

@@ -25,7 +25,8 @@ class OldTest(msgspec.Struct, frozen=True):
 
     test: str
     code: str
-    """`baseline.failing`: it failed. `baseline.flaky`: its verdict changed from run to run."""
+    """`baseline.failing`: it failed. `baseline.flaky`: its verdict changed from run to run. `baseline.instrumented`: it
+    failed only because of our instrumentation, and counts by its runner's word."""
 
 
 class Baseline(msgspec.Struct, frozen=True, kw_only=True):

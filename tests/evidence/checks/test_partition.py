@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.evidence.stage import SPEC, Stage, run
+from tests.evidence.stage import FILES, SPEC, Stage, run
 from treadle.kernel.state import Slot
 from treadle.protocol.items import Json
 
@@ -93,6 +93,30 @@ def test_children_share_neither_files_nor_criteria(
 async def claimed(tmp_path: Path, fields: dict[str, Json], check: str) -> str:
     stage = await Stage(tmp_path, given=TWO).start()
     return (await stage.claim("scaffold", "InitWork", {}, fields, check)).report
+
+
+ABSTRACT = "class Shape:\n    def area(self):\n        raise NotImplementedError\n"
+
+
+@pytest.mark.parametrize(
+    ("written", "found"),
+    [
+        (f"{ABSTRACT}\n\nSIDES = 3\n", []),
+        (f"{ABSTRACT}\n    def name(self):\n        raise NotImplementedError\n", ["src/calc/shape.py:5"]),
+        (f"{ABSTRACT}\n\ndef area():\n    raise NotImplementedError\n", ["src/calc/shape.py:6"]),
+    ],
+)
+def test_an_interface_file_may_have_an_older_abstract_method(tmp_path: Path, written: str, found: list[str]) -> None:
+    async def story() -> None:
+        stage = await Stage(tmp_path, files={**FILES, "src/calc/shape.py": ABSTRACT}, given=TWO).start()
+        fields: dict[str, Json] = {"interfaceFile": "src/calc/shape.py"}
+        done = await stage.claim("scaffold", "InitWork", {"src/calc/shape.py": written}, fields, "children_partition")
+        unfinished = [
+            place for place, code in stage.found(done, "children_partition") if code == "interface.unfinished"
+        ]
+        assert unfinished == found
+
+    run(story())
 
 
 def test_a_new_plan_without_children_keeps_those_there_are(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.evidence.stage import ADD, SKELETON, Stage, run
+from tests.evidence.stage import ADD, FILES, SKELETON, SPEC, Stage, run
 from treadle.protocol.items import Json
 
 
@@ -61,6 +61,76 @@ def test_a_story_leaves_none_of_its_own_stubs(tmp_path: Path) -> None:
         assert (await stage.claim("impl", "pass_green", done, checks="no_undefined", n="2.1")).report == ""
 
     run(story())
+
+
+OLDER = """class Shape:
+    def area(self):
+        raise NotImplementedError
+
+    def name(self):
+        raise NotImplementedError()
+"""
+SUM = "\n\ndef total(a, b):\n    return a + b\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "found"),
+    [
+        ({"src/calc/shape.py": f"{OLDER}{SUM}"}, []),
+        ({"src/calc/shape.py": f"{SUM}\n\n{OLDER}"}, []),
+        ({"src/calc/shape.py": SUM, "src/calc/other.py": OLDER}, []),
+        ({"src/calc/shape.py": f"{OLDER}\n\n{OLDER.replace('Shape', 'Form')}"}, [10, 13]),
+        ({"src/calc/shape.py": f"{OLDER}\n    def edge(self):\n        raise NotImplementedError\n"}, [8]),
+        ({"src/calc/shape.py": OLDER, "src/calc/other.py": OLDER}, [2, 5]),
+        ({"src/calc/other.rs": "fn f() {\n    todo!()\n}\n"}, [2]),
+        ({"src/calc/shape.rs": "fn f() {\n    todo!()\n}\n\nfn g() -> i32 {\n    1\n}\n"}, []),
+    ],
+)
+def test_bodies_that_were_missing_before_the_run_are_not_charged(
+    tmp_path: Path, files: dict[str, str], found: list[int]
+) -> None:
+    async def story() -> None:
+        given = {**FILES, "src/calc/shape.py": OLDER, "src/calc/shape.rs": "fn f() {\n    todo!()\n}\n"}
+        stage = await Stage(tmp_path, files=given).start()
+        done = await stage.claim("impl", "TestsPassed", files, checks="no_undefined")
+        assert [int(place.rpartition(":")[2]) for place, _ in stage.found(done, "no_undefined")] == found
+
+    run(story())
+
+
+def test_a_child_fills_the_stubs_that_its_parent_has_handed_down(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await Stage(tmp_path).start()
+        skeleton = {"src/calc/sum.py": SKELETON}
+        assert not (await stage.claim("scaffold", "SpawnTree", skeleton, checks="checkpoint")).report
+        stage.add("root/b", "node", SPEC)
+        left = await stage.claim(
+            "impl", "TestsPassed", {"src/calc/sum.py": f"{SKELETON}{SUM}"}, checks="no_undefined", inst="root/b"
+        )
+        assert stage.found(left, "no_undefined") == [("src/calc/sum.py:1", "code.unfinished")]
+
+    run(story())
+
+
+@pytest.mark.parametrize(
+    ("below", "found"),
+    [
+        ("class Unit(Shape):\n    def area(self): return 1\n    def name(self): return 'unit'\n", []),
+        ("class Unit(Shape):\n    def area(self): return 1\n", [5]),
+        (
+            "class Unit(Shape):\n    def area(self): raise NotImplementedError\n    def name(self): ...\n",
+            [2, 5, 10, 11],
+        ),
+        (
+            "class Flat(Shape): pass\nif 1:\n class U(Flat):\n  def area(self): return 1\n  def name(self): return 2\n",
+            [],
+        ),
+    ],
+)
+def test_a_method_that_a_class_below_writes_is_abstract(tmp_path: Path, below: str, found: list[int]) -> None:
+    report = run(claimed(tmp_path, "src/calc/shape.py", f"{OLDER}\n\n{below}", "no_undefined"))
+    lines = [int(line.partition(".py:")[2].partition(":")[0]) for line in report.splitlines() if ".py:" in line]
+    assert lines == found
 
 
 async def claimed(tmp_path: Path, path: str, text: str, check: str) -> str:

@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from treadle.evidence.findings import CheckOutcome, CheckProblem, conclude, problem
@@ -26,24 +26,46 @@ _TODO: Final = re.compile(r"(?:#|//|/\*|--|;|<!--|\*|\"\"\")\s*.*?\b(TODO|FIXME|
 
 
 async def no_undefined(s: Subject) -> CheckOutcome:
-    """Refuse unimplemented bodies in the files that the instance has written."""
+    """Refuse unimplemented bodies in the files that the instance has written, but for those from before the run."""
     origin = await s.origin()
     # One by one, a body that was missing at the base has not come to its turn yet. An instance that adds the stubs that
-    # it has to replace leaves older stubs to others.
+    # it has to replace leaves older stubs to others; any other has to fill those that its parent has handed down.
     writes_stubs = any(step.stubs for step in s.graph.steps.values())
-    since = s.work.base if is_one_by_one(s) else origin if writes_stubs else ""
+    since = s.work.base if is_one_by_one(s) else origin if writes_stubs else await s.base()
+    written = [path for path in sorted(await s.written_since(origin)) if s.tests.is_code(path)]
+    return conclude(await new_unfinished(s, written, since))
+
+
+async def new_unfinished(s: Subject, written: Sequence[str], since: str) -> list[CheckProblem]:
+    """Return the bodies that are missing in some files, and that no file lacked at an earlier commit.
+
+    An old one may have moved: it is new only if the changed files, together, have more of its name than before.
+    """
+    touched = sorted({*written, *await s.touched_since(since)})
+    before, now = [
+        {path: _unfinished(path, text) for path, text in (await s.texts(touched, commit)).items()}
+        for commit in (since, s.work.commit)
+    ]
+    grown = _count(now.values()) - _count(before.values())
     problems: list[CheckProblem] = []
-    for path in sorted(await s.written_since(origin)):
-        if s.tests.is_code(path) and _SOURCES.search(path):
-            found = _unfinished(path, await s.text(path) or "")
-            before = _unfinished(path, await s.text(path, since) or "") if since and found else []
-            known = {one.what for one in before}
-            problems += [one for one in found if one.what not in known]
-    return conclude(problems)
+    for path in written:
+        known = _count([before[path]])
+        for one in now[path]:
+            known[one.what] -= 1
+            if known[one.what] < 0 and grown[one.what] > 0:
+                grown[one.what] -= 1
+                problems.append(one)
+    return problems
+
+
+def _count(found: Iterable[Sequence[CheckProblem]]) -> Counter[str]:
+    return Counter(one.what for some in found for one in some)
 
 
 def _unfinished(path: str, text: str) -> list[CheckProblem]:
     """Return a problem for each body that is missing in a file."""
+    if not _SOURCES.search(path):
+        return []
     if not path.endswith(".py"):
         lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), 1) if _UNDEFINED.search(line)]
         return [

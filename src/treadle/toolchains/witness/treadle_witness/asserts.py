@@ -14,7 +14,7 @@ from .machinery import is_of_tests
 from .reached import Reached
 from .written import FUNCTIONS, SCOPES, fetch_first, load, placed
 
-_JUDGE, _LEFT, _RIGHT, _TAKEN = "@judge", "@left", "@right", "@py_assert_"
+_JUDGE, _JUDGED, _LEFT, _TAKEN = "@judge", "@judged", "@left", "@py_assert_"
 _REWRITING = "@pytest_ar"
 """By this name, files that pytest rewrites have what it rewrites with."""
 _SIGNS: dict[Any, str] = {
@@ -32,7 +32,8 @@ _EQUALITIES = ("assertEqual", "assertEquals")
 def judged(judge: Judge, reached: Reached) -> None:
     """From now on, pytest rewrites assertions so that they are judged; must come before the machinery is taken down."""
     own = rewriting.rewrite_asserts
-    rewriting._judge, rewriting._reach = judge, reached.reach  # type: ignore[attr-defined]
+    rewriting._judge, rewriting._judged = judge, judge.judged  # type: ignore[attr-defined]
+    rewriting._reach = reached.reach  # type: ignore[attr-defined]
 
     def rewrite_asserts(mod: Any, source: bytes, *args: Any, **kwargs: Any) -> None:
         written = _Written(mod, source, judge)
@@ -81,58 +82,63 @@ class _Written:
 
     def put_judges(self, module: Any) -> None:
         for node in list(ast.walk(module)):
-            if isinstance(node, FUNCTIONS) and self._has_judges(node):
-                fetch_first(node, _JUDGE, _REWRITING, "_judge")
+            if isinstance(node, FUNCTIONS):
+                statements = [(body, statement) for body in list(_bodies(node)) for statement in list(body)]
+                if [one for one in statements if self._of_assert(*one)]:
+                    fetch_first(node, _JUDGE, _REWRITING, "_judge")
+                if [one for one in statements if self._of_helper(*one)]:
+                    fetch_first(node, _JUDGED, _REWRITING, "_judged")
 
-    def _has_judges(self, function: Any) -> bool:
-        """Put a judge before each comparison of a function; whether there is any."""
-        found = False
-        for body in list(_bodies(function)):
-            for statement in list(body):
-                before = self._of_assert(statement) or self._of_helper(statement)
-                if before:
-                    found = True
-                    at = next(number for number, one in enumerate(body) if one is statement)
-                    body[at:at] = [placed(one, statement) for one in before]
-        return found
-
-    def _of_assert(self, statement: Any) -> list[Any]:
-        """Before a comparison as pytest has taken it apart."""
+    def _of_assert(self, body: list[Any], statement: Any) -> bool:
+        """Put a judge before a comparison as pytest has taken it apart; whether this is one."""
         test = getattr(statement, "value", None)
         if not isinstance(statement, ast.Assign) or not isinstance(test, ast.Compare) or len(test.ops) != 1:
-            return []
+            return False
         sign, sides = _SIGNS.get(type(test.ops[0])), (test.left, test.comparators[0])
         is_taken = getattr(statement.targets[0], "id", "").startswith("@py_assert")
         if not sign or not is_taken or not all(isinstance(one, ast.Name) for one in sides):
-            return []
-        return [self._call(sides[0].id, sides[1].id, sign, statement)]  # type: ignore[attr-defined]
+            return False
+        at = next(number for number, one in enumerate(body) if one is statement)
+        body.insert(at, placed(ast.Expr(self._call(_JUDGE, list(sides), sign, statement)), statement))
+        return True
 
-    def _of_helper(self, statement: Any) -> list[Any]:
-        """Before `assertEqual`, both of whose sides are kept."""
+    def _of_helper(self, body: list[Any], statement: Any) -> bool:
+        """Put a judge between the second side of `assertEqual` and its method; whether this is one.
+
+        By no name of the test, a side outlives its statement, or is evaluated before the method is looked up: a test
+        may well ask what has become of its values. So the first side has a name only while the second is evaluated.
+        """
         call = getattr(statement, "value", None)
         if not isinstance(statement, ast.Expr) or not isinstance(call, ast.Call) or len(call.args) < 2:
-            return []
+            return False
         if getattr(call.func, "attr", "") not in _EQUALITIES or any(isinstance(one, ast.Starred) for one in call.args):
-            return []
-        names = (_LEFT, _RIGHT)
-        kept = [
-            ast.Assign(targets=[ast.Name(id=name, ctx=ast.Store())], value=value)
-            for name, value in zip(names, call.args)  # noqa: B905
+            return False
+        kept, gone = [
+            ast.NamedExpr(target=ast.Name(id=_LEFT, ctx=ast.Store()), value=value)
+            for value in (call.args[0], ast.Constant(value=None))
         ]
-        call.args[:2] = [placed(load(name), statement) for name in names]
-        return [*kept, self._call(*names, "==", statement)]
+        judged = self._call(_JUDGED, [load(_LEFT), call.args[1]], "==", statement)
+        judged.args.insert(2, gone)
+        call.args[:2] = [placed(kept, statement), placed(judged, statement)]
+        at = next(number for number, one in enumerate(body) if one is statement)
+        body[at] = placed(ast.Try(body=[statement], handlers=[], orelse=[], finalbody=[_cleared([_LEFT])]), statement)
+        return True
 
-    def _call(self, left: str, right: str, sign: str, statement: Any) -> Any:
+    def _call(self, judge: str, sides: list[Any], sign: str, statement: Any) -> Any:
         line = statement.lineno
         text = self._lines[line - 1].strip()[:200] if 0 < line <= len(self._lines) else ""
         # They stand beside the right value: whoever takes that from the code of a test takes them too.
         others = self._judge.others(self._expected[line]) if line in self._expected and sign == "==" else []
         said = [ast.Constant(value=one) for one in (sign, line, text, *others)]
-        return ast.Expr(ast.Call(func=load(_JUDGE), args=[load(left), load(right), *said], keywords=[]))
+        return ast.Call(func=load(judge), args=[*sides, *said], keywords=[])
 
 
 def _parts(statement: Any) -> list[Any]:
-    """A comparison that is asserted, with each side by itself; anything else as it is."""
+    """A comparison that is asserted, with each side by itself; anything else as it is.
+
+    The sides go with the comparison, before anything is raised, and what came of it with the statement: a test may
+    catch the exception, and then ask what has become of the values.
+    """
     test = getattr(statement, "test", None)
     if not isinstance(statement, ast.Assert) or not isinstance(test, ast.Compare) or len(test.ops) != 1:
         return [statement]
@@ -142,7 +148,13 @@ def _parts(statement: Any) -> list[Any]:
         ast.Assign(targets=[ast.Name(id=name, ctx=ast.Store())], value=value)
         for name, value in zip(names, sides)  # noqa: B905
     ]
-    return [placed(one, statement) for one in (*kept, ast.Assert(test=load(names[2]), msg=statement.msg))]
+    asserted = ast.Assert(test=load(names[2]), msg=statement.msg)
+    whole = ast.Try(body=[*kept, _cleared(names[:2]), asserted], handlers=[], orelse=[], finalbody=[_cleared(names)])
+    return [placed(whole, statement)]
+
+
+def _cleared(names: list[str]) -> Any:
+    return ast.Assign(targets=[ast.Name(id=name, ctx=ast.Store()) for name in names], value=ast.Constant(value=None))
 
 
 def _expected(module: Any) -> Iterator[tuple[int, Any]]:

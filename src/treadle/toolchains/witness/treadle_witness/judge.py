@@ -110,6 +110,11 @@ class Judge:
                 self._send("mirror", id=AUDIT.test, line=line, text=text, verdict="passed")
             self._of_one(value, expected, sign)
 
+    def judged(self, left: Any, right: Any, _gone: None, *more: Any) -> Any:
+        """Hear of a comparison, and hand on its second value; the test has forgotten the first one by then."""
+        self(left, right, *more)
+        return right
+
     def _of_container(self, container: Any) -> None:
         """What holds nothing cannot have more things in it than it counts; asking such a value changes nothing."""
         owner = _owner(type(container), "__contains__") if type(container) not in _PLAIN else None
