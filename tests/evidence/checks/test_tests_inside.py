@@ -14,13 +14,17 @@ NODE_HEAD = f"{NODE}import {{ add }} from '../../src/calc/add.mjs';\n"
 def around(language: Language, *inner: str) -> tuple[dict[str, str], str, list[str]]:
     """A test file with one test around others, and the ids of both."""
     if language is GO:
-        parts = "".join(
-            f'\tt.Run("{name}", func(t *testing.T) {{\n\t\tif calc.Add(0, 0) != 0 {{\n\t\t\tt.Fatal("no")\n\t\t}}\n\t}})\n'
-            for name in inner
-        )
+        body = 'func(t *testing.T) {\n\t\tif calc.Add(0, 0) != 0 {\n\t\t\tt.Fatal("no")\n\t\t}\n\t}'
+        parts = "".join(f'\tt.Run("{name}", {body})\n' for name in inner)
         outer = "example.com/calc/tests/calc::TestSum"
         text = f"{GO_HEAD}func TestSum(t *testing.T) {{\n{parts}}}\n"
-        return {"tests/calc/add_test.go": text}, outer, [f"{outer}/{name}" for name in inner]
+        # A skeleton that panics would end the outer test before its second one is known.
+        skeleton = "package calc\n\nfunc Add(a, b int) int { return -1 }\n"
+        return (
+            {"tests/calc/add_test.go": text, "src/calc/add.go": skeleton},
+            outer,
+            [f"{outer}/{name}" for name in inner],
+        )
     parts = "".join(f"  await t.test('{name}', () => {{ assert.strictEqual(add(0, 0), 0); }});\n" for name in inner)
     outer = "tests/calc/add.test.mjs::sum"
     text = f"{NODE_HEAD}test('sum', async (t) => {{\n{parts}}});\n"
