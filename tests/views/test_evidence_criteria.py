@@ -279,3 +279,26 @@ def test_a_criterion_passes_through_a_batch_without_criteria() -> None:
     found = tree(run)
     assert found.given_on(run.inst("root/weighing")) == {"WE-1": "root/weighing/Batch1/TDD1"}
     assert found.answers == [("root/weighing/Batch1/TDD1", "WE-1"), ("root/weighing", "WE-2")]
+
+
+@pytest.mark.parametrize(
+    ("inner", "seen", "standing"),
+    [
+        (["x"], ["", "/x"], "partial"),
+        (["x", "y"], ["", "/x", "/y"], "verified"),
+        (["x", "y"], ["", "/x"], "partial"),
+    ],
+    ids=["one in the other", "another one in it", "another one in it, never seen failing"],
+)
+def test_a_test_around_others_proves_only_what_they_prove(inner: list[str], seen: list[str], standing: str) -> None:
+    outer = "m/p::TestA"
+    criteria: dict[str, Json] = {"AC-1": {outer: "failed"}, "AC-2": {f"{outer}/x": "failed"}}
+    facts: dict[str, Json] = {"criteria": criteria, "inside": {outer: [f"{outer}/{one}" for one in inner]}}
+    done: dict[str, Json] = {**facts, "criteria": {"AC-1": {outer: "passed"}, "AC-2": {f"{outer}/x": "passed"}}}
+    trial = with_tests(
+        Trial(spec("calc", "AC-1", "AC-2")), facts={"red": {**facts, "red": [f"{outer}{it}" for it in seen]}}
+    )
+    trial = trial.says("root:impl#1.1", "TestsPassed", {"green": done}).says("root:review#1.1", "Approved").merges()
+    found = [trial.criterion(one) for one in ("AC-1", "AC-2")]
+    assert min({one.standing for one in found}) == standing
+    assert [code for one in found for code in one.codes] == ([] if standing == "verified" else ["evidence.shared_test"])

@@ -9,6 +9,8 @@ import re
 from collections.abc import Collection, Iterable
 from typing import Final
 
+import msgspec
+
 from treadle.config.model import ToolchainSettings
 from treadle.evidence.checks.scope import measured_tree
 from treadle.evidence.findings import CheckProblem, join_names, note, problem
@@ -294,6 +296,14 @@ async def excused_tests(s: Subject, run: TestRun, ids: Iterable[str]) -> dict[st
         adopted = (await read_manifest(s)).tests(run)
     baseline = SuiteBaseline(s.git, s.measure, start, origin)
     return await baseline.excuses(run, await measured_tree(s), asked, s.work.commit, await suite_before(s), adopted)
+
+
+async def without_old_failures(s: Subject, run: TestRun) -> TestRun:
+    """Return a run without the failing tests that this activity is not charged for; its limits name them."""
+    found = await excused_tests(s, run, bad_tests(run)) if run.is_believable else {}
+    tests = {id_: test for id_, test in run.tests.items() if id_ not in found}
+    limits = (*run.limits, *(f"{id_} {_WORDS[code]}, and does not count" for id_, code in sorted(found.items())))
+    return msgspec.structs.replace(run, tests=tests, limits=limits)
 
 
 async def failing_before(s: Subject, run: TestRun) -> set[str]:

@@ -6,12 +6,14 @@ the short id, the spec's id and a hash of the criterion's text.
 
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from types import MappingProxyType
 
 from treadle.evidence.subject import Subject, accepted_exits, children_inputs, payload
 from treadle.kernel.state import Instance
 from treadle.protocol.fields import agent_fields, record_of
 from treadle.protocol.items import Json
 from treadle.protocol.model import Field, Protocol, tag_of
+from treadle.toolchains.test_names import tests_inside
 
 _CRITERION = "Criterion"
 
@@ -69,17 +71,22 @@ def never_failed(tests: Iterable[str], failed: Collection[str]) -> list[str]:
     return [id_ for id_ in tests if id_ not in failed]
 
 
-def without_own_test(tests: Mapping[str, Collection[str]]) -> dict[str, str]:
+def without_own_test(
+    tests: Mapping[str, Collection[str]], inside: Mapping[str, Collection[str]] = MappingProxyType({})
+) -> dict[str, str]:
     """Return the criteria with tests, but none of their own: criterion → one of its tests, shared with another.
 
     Criteria and tests are matched one to one, so two criteria may share tests as long as each has one for itself. A
-    test that stands for several criteria shows at best that it ran, not which of them it demands. Used by the steps
-    that write tests and by the verdict before a merge.
+    test that stands for several criteria shows at best that it ran, not which of them it demands. A test around other
+    tests only repeats their verdicts, so it stands for them: `inside` has the innermost tests in each. Used by the
+    steps that write tests and by the verdict before a merge.
     """
     owner: dict[str, str] = {}
+    held = {**tests_inside(id_ for ids in tests.values() for id_ in ids), **inside}
+    singles = {one: [single for id_ in ids for single in held.get(id_, (id_,))] for one, ids in tests.items()}
 
     def give(criterion: str, tried: set[str]) -> bool:
-        for id_ in tests[criterion]:
+        for id_ in singles[criterion]:
             if id_ not in tried:
                 tried.add(id_)
                 if id_ not in owner or give(owner[id_], tried):

@@ -26,6 +26,7 @@ from treadle.evidence.hanging import HangLimit, hang_limit
 from treadle.evidence.project_facts import ProjectTools, RepositoryFacts
 from treadle.git.trees import TreeEntry
 from treadle.protocol.paths import TestPaths
+from treadle.toolchains.chosen_files import listed_in_files, tests_in_files
 from treadle.toolchains.line_coverage import LineCoverage
 from treadle.toolchains.results import ApartRun, CollectedTests, CommandResult, TestRun, with_word_of
 from treadle.toolchains.scaling import ScalingMeasurement, ScalingProbe
@@ -167,10 +168,11 @@ class ActivityMeasurements:
         if not mirrors:
             full = await self._kept((*question, tree, self._tools.identity), TestRun)
             if full is not None and full.is_green:  # it ran the same tests, and copies of some besides
-                return full
+                return tests_in_files(full, wanted)
             question = (*question, "without mirrors")
         measure = self._or_by_the_runner(run, tree, is_whole=chosen is None and wanted is None, mirrors=mirrors)
         done = await self._once(question, tree, TestRun, measure, lambda one: one.is_green and not again)
+        done = tests_in_files(done, wanted)
         if not again and chosen is None and wanted is None and done.is_believable:
             await self._cache.put(("seen", tree, self._tools.identity), done)
         return done
@@ -297,7 +299,8 @@ class ActivityMeasurements:
         async def run(path: Path) -> CollectedTests:
             return await self._require_start(await self._tools.collect(path, wanted))
 
-        return await self._once(("collect", wanted), tree, CollectedTests, run, lambda one: one.is_complete)
+        found = await self._once(("collect", wanted), tree, CollectedTests, run, lambda one: one.is_complete)
+        return listed_in_files(found, wanted)
 
     async def coverage(self, tree: str) -> LineCoverage:
         """Measure the lines that a run of all tests executes."""

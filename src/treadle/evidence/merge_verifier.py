@@ -25,7 +25,8 @@ from treadle.kernel.instances import ROOT
 from treadle.ports import Case
 from treadle.protocol.items import Json
 from treadle.protocol.paths import TestPaths, is_test
-from treadle.toolchains.command import NOT_CHOSEN
+from treadle.toolchains.chosen_files import is_in_files
+from treadle.toolchains.command import RAN_MORE
 from treadle.toolchains.results import CommandResult, TestRun
 
 # Tests that are merged though they fail: a run that only writes tests leaves the implementation to others.
@@ -96,10 +97,21 @@ class MergeVerifier(CommitVerifier):
             return _judge_command(built)
         if self._tools.settings.test:
             whole = await self._measure.suite(tree)
-            inside = [id_ for id_ in whole.tests if (file := file_of(id_, whole)) == place or file.startswith(below)]
+            inside = [id_ for id_, test in whole.tests.items() if is_in_files(id_, test.file, (place,))]
             if inside and whole.is_believable:
-                return _judge_run(whole, dict.fromkeys(bad_tests(whole).keys() - set(inside)))
-        return _judge_run(await self._measure.suite(tree, files=(place,)))
+                others = dict.fromkeys(bad_tests(whole).keys() - set(inside))
+                return _judge_run(whole, {**await self._old(whole, tree, inside), **others})
+        run = await self._measure.suite(tree, files=(place,))
+        return _judge_run(run, await self._old(run, tree, list(run.tests)))
+
+    async def _old(self, run: TestRun, tree: str, ids: list[str]) -> dict[str, CheckProblem | None]:
+        """Return a note for each of some failing tests that was so before the run."""
+        bad = [id_ for id_ in ids if id_ in bad_tests(run)]
+        if not bad or not run.is_believable:
+            return {}
+        parent = await self._git.parent_head(self._case.state, self._inst.id)
+        at_parent = await self._measure.known_suite(await self._git.tree(parent))
+        return {one.test: one for one in excuse_notes(await self._bad_before(run, tree, bad, at_parent))}
 
     async def suite(self, commit: str) -> TrialResult:
         """Run all tests, and excuse those that wait for the work of others or failed before the run.
@@ -196,7 +208,7 @@ def _judge_run(run: TestRun, excused: Mapping[str, CheckProblem | None] = Mappin
     faults = [*reason_for_doubt(run), *(describe_test(test) for test in failing.values())]
     kept = run_evidence(run).evidence
     # A bad exit code proves nothing about chosen tests if the whole suite ran with them.
-    is_of_others = NOT_CHOSEN in run.limits and bool(run.chosen) and not run.problems
+    is_of_others = not RAN_MORE.isdisjoint(run.limits) and bool(run.chosen) and not run.problems
     if not faults and not excused and run.exit not in (0, 5) and not is_of_others:
         said = f"the test command ended with {run.exit}:\n{run.output.strip()[-4000:]}"
         return TrialResult(False, said, ran=kept)
@@ -264,7 +276,7 @@ class DeliveryVerifier:
         built = _judge_command(await self._measure.command("build", tree))
         if not built.ok:
             return DeliveryFailure("build", built.details)
-        contract = await self._contract(commit, tree)
+        contract = await self._contract(commit, tree, onto, own)
         if not contract.ok:
             return DeliveryFailure("contract", contract.details, contract.failing)
         if changed := await self._changed(verified, commit, await self._contract_places(verified)):
@@ -323,13 +335,16 @@ class DeliveryVerifier:
                 broken.add(path)
         return broken
 
-    async def _contract(self, commit: str, tree: str) -> TrialResult:
+    async def _contract(self, commit: str, tree: str, onto: str, own: Collection[str]) -> TrialResult:
         """The contract suites of the run: by the project's command, or as the tests that its planners named."""
         built = await self._measure.command("contract", tree)
         if built is not None or not self._tools.settings.test:
             return _judge_command(built)
         places = await self._contract_places(commit)
-        return _judge_run(await self._measure.suite(tree, files=places)) if places else _judge_command(None)
+        if not places:
+            return _judge_command(None)
+        run = await self._measure.suite(tree, files=places)
+        return _judge_run(run, await self._excused(run, tree, onto, own))
 
     async def _contract_places(self, commit: str) -> list[str]:
         """Return the files of contract suites that planners named and a commit has."""

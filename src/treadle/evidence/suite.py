@@ -18,7 +18,7 @@ from treadle.evidence.manifest import has_own_manifest, read_manifest
 from treadle.evidence.subject import Subject, accepted_exits
 from treadle.protocol.items import Json
 from treadle.toolchains.results import CollectedTests, TestResult, TestRun
-from treadle.toolchains.test_names import names_of
+from treadle.toolchains.test_names import names_of, tests_inside
 
 RUN_THE_SUITE = frozenset(
     {"measure", "red", "red_one", "added", "owed", "green", "green_own_and_baseline", "coverage_complete"}
@@ -186,7 +186,8 @@ async def foreign_tests(s: Subject, run: TestRun, ids: Iterable[str]) -> set[str
 async def results_by_criterion(s: Subject) -> dict[str, Json]:
     """Return the test verdicts of each criterion, with the criterion's spec; empty if they are not known.
 
-    `{"criteria": {criterion: {test: verdict}}, "of": {criterion: {"spec": id, "text": hash}}}`
+    `{"criteria": {criterion: {test: verdict}}, "of": {criterion: {"spec": id, "text": hash}}}`, and `inside`: the
+    innermost tests in each of them that only holds other tests.
     """
     try:
         run = await suite_on_work(s)
@@ -204,7 +205,9 @@ async def results_by_criterion(s: Subject) -> dict[str, Json]:
         return {}
     known = identities(s)
     own: dict[str, Json] = {one: known.get(one) or {"spec": spec_of(s), "text": ""} for one in found}
-    return {"criteria": found, "of": own}
+    named = {id_ for ids in tests.values() for id_ in ids}
+    inside: dict[str, Json] = {id_: list[Json](held) for id_, held in tests_inside(run.tests).items() if id_ in named}
+    return {"criteria": found, "of": own, **({"inside": inside} if inside else {})}
 
 
 async def tests_by_criterion(s: Subject, run: TestRun) -> dict[str, list[str]]:

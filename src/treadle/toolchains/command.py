@@ -14,6 +14,10 @@ LIMITS: Final = (
     f"one witness only, and {NO_CANARIES}",
 )
 NOT_CHOSEN: Final = "single tests cannot be chosen here: the whole suite ran"
+NO_FILES: Final = "Go chooses packages and names, not files: the tests of all files ran"
+NOT_LISTED: Final = "single tests cannot be chosen here: the whole suite is listed"
+RAN_MORE: Final = frozenset({NOT_CHOSEN, NOT_LISTED, NO_FILES})
+"""The limits of runs of more tests than those that were asked for."""
 
 
 class PlainCommand(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,6 +46,6 @@ class PlainCommand(msgspec.Struct, frozen=True, kw_only=True):
         return CollectedTests(
             ids=tuple(dict.fromkeys(line for line in lines if line)),
             problems=(f"{self.listing[0]} ended with {listed.exit}",) if listed.exit else listed.problems,
-            limits=() if files is None else (NOT_CHOSEN.replace("ran", "is listed"),),
+            limits=() if files is None else (NOT_LISTED,),
             output=listed.output,
         )

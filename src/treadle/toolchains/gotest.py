@@ -14,6 +14,7 @@ import msgspec
 
 from treadle.enclosures.port import Enclosure
 from treadle.git.files import temporary_folder
+from treadle.toolchains.command import NO_FILES
 from treadle.toolchains.go_output import GoPackage, GoStream, listing_command, read_packages
 from treadle.toolchains.process import COUNT, run_in_checkout
 from treadle.toolchains.results import MAX_OUTPUT, NO_CANARIES, CollectedTests, CommandResult, TestResult, TestRun
@@ -183,7 +184,6 @@ class GoCanaries:
 # One round is one run of `go test` with canaries; several rounds combine into one result.
 
 CANARY_LIMITS: Final = ("three witnesses (the stream, canaries and the exit code), and no mirrors",)
-NO_FILES: Final = "Go chooses packages and names, not files: the tests of all files ran"
 _BAD: Final = ("failed", "error")
 _SHOWN: Final = 20
 

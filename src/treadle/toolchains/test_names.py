@@ -99,6 +99,37 @@ def function_of(id_: str) -> str:
     return f"{place}{sign}{name.partition('[')[0]}" if _PYTHON.match(place) else id_
 
 
+_NESTED: Final = re.compile(r"::| > ")
+_NUMBERED: Final = re.compile(r"(?: \(\d+\))?'*\Z")
+
+
+def tests_inside(ids: Iterable[str]) -> dict[str, list[str]]:
+    """Return the tests that only hold other tests, each with the innermost tests inside it.
+
+    Such a test (one with `t.Run` in Go, with `t.test` in node) fails and passes as those do. Where ids cannot tell a
+    test from a group of the same name beside it, it counts as one that holds the others.
+    """
+    every = dict.fromkeys(ids)
+    known: dict[str, list[str]] = {}
+    for id_ in every:  # of two tests with one name, the second one has a number, and the tests in it have not
+        for name in {id_, _NUMBERED.sub("", id_)}:
+            known.setdefault(name, []).append(id_)
+    inside: dict[str, list[str]] = {}
+    for id_ in every:
+        for above in _above(id_):
+            for holder in known.get(above, ()):
+                inside.setdefault(holder, []).append(id_)
+    return {holder: [id_ for id_ in held if id_ not in inside] for holder, held in inside.items()}
+
+
+def _above(id_: str) -> Iterator[str]:
+    """The ids that a test around this one would have."""
+    place, _, name = id_.partition("::")
+    is_go = _GO_NAME.match(name) and not _SCRIPT.match(place) and not _PYTHON.match(place)
+    signs = re.compile("/") if is_go else _NESTED
+    return (id_[: cut.start()] for cut in signs.finditer(id_, len(place) + 2 if is_go else 0))
+
+
 def _pytest(file: str, name: str) -> Iterator[str]:
     """`tests/test_a.py::TestA::test_x[1]`, by parts of its path, as dotted module, without file, class, parameters."""
     bare, bracket, parameters = name.partition("[")

@@ -303,10 +303,16 @@ class Prover:
         return []
 
     def _shared_test_gap(self, inst: Instance, criterion: str) -> Iterator[Gap]:
-        """Whether the criterion has no test that is not needed for another criterion of the same instance."""
-        own = [id_ for one, id_ in self._tree.answers if one == inst.id]
-        tests = {id_: _latest_tests(self._records(inst, id_), id_) for id_ in own}
-        if test := without_own_test(tests).get(criterion):
+        """Whether the criterion has no test that is not needed for another criterion of the same instance.
+
+        A test around others stands for those in it, but only if they were seen failing: one that always passes would
+        lend it a proof that it does not have.
+        """
+        records = {id_: self._records(inst, id_) for one, id_ in self._tree.answers if one == inst.id}
+        tests = {id_: _latest_tests(some, id_) for id_, some in records.items()}
+        inside = {test: held for some in records.values() if some for test, held in some[-1].inside.items()}
+        inside = {test: tuple(id_ for id_ in held if id_ in self._seen.red) for test, held in inside.items()}
+        if test := without_own_test(tests, inside).get(criterion):
             yield Gap("evidence.shared_test", f"it has no test of its own: {test} stands for another criterion, too")
 
     def _grade_gap(self, tests: Sequence[TestProof]) -> Iterator[Gap]:

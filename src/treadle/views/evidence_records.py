@@ -120,6 +120,8 @@ class CheckRecord(NamedTuple):
     """Changes made beside the work while the activity ran."""
     owners: Mapping[str, tuple[str, str]] = MappingProxyType({})
     """Criterion → the spec that it belongs to, and the hash of its text; empty in records of older versions."""
+    inside: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    """Test that only repeats the verdicts of others → the innermost tests in it."""
 
 
 def check_results(deed: ActivityRecord) -> list[tuple[CheckResult, CheckRef]]:
@@ -231,6 +233,7 @@ def _check_record(get: Get, result: CheckResult, ref: CheckRef) -> CheckRecord:
             for name, one in owners.items()
             if isinstance(one, dict)
         },
+        inside={id_: texts(held) for id_, held in mapping(record.get("inside")).items()},
     )
 
 

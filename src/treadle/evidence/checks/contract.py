@@ -10,6 +10,7 @@ from typing import Final
 
 import msgspec
 
+from treadle.evidence.baseline import without_old_failures
 from treadle.evidence.code_shapes import (
     PlannedSignature,
     imported_signatures,
@@ -106,7 +107,7 @@ async def contract(s: Subject) -> CheckOutcome:
         return refuse(
             "the contract suite is not there", file=contract_place(s), expected="tests", code="contract.missing"
         )
-    run = await s.measure.suite(s.work.tree, files=files)
+    run = await without_old_failures(s, await s.measure.suite(s.work.tree, files=files))
     problems = [*reason_for_doubt(run), *(describe_test(test) for test in bad_tests(run).values())]
     if not problems and not run.passed:
         problems.append(problem("no test of the contract suite passed", contract_place(s), code="contract.not_passed"))
@@ -131,7 +132,7 @@ async def contract_children(s: Subject) -> CheckOutcome:
     notes = [note(f"no contract test stands for {join_names(bare)}", code="contract.uncovered")] if bare else []
     if not ids:
         return conclude(notes=[*notes, note("no contract test of a merged child's criterion", code="contract.none")])
-    run = await s.measure.suite(s.work.tree, ids=ids)
+    run = await without_old_failures(s, await s.measure.suite(s.work.tree, ids=ids))
     problems = [*reason_for_doubt(run), *(describe_test(test) for test in bad_tests(run).values())]
     said = conclude(problems, notes, run_evidence(run))
     return (await passing_apart(s, run, s.work.tree, ids)).added_to(said) if said.ok else said

@@ -5,7 +5,7 @@ checks that a refactoring keeps the lines that the tests execute.
 """
 
 import warnings
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from difflib import SequenceMatcher
 from pathlib import PurePosixPath
 from typing import Final
@@ -30,7 +30,7 @@ from treadle.protocol.items import Json
 from treadle.protocol.model import tag_of
 from treadle.toolchains.line_coverage import LIMITS, LineCoverage
 from treadle.toolchains.results import CollectedTests, TestRun
-from treadle.toolchains.test_names import function_of, names_of
+from treadle.toolchains.test_names import function_of, names_of, tests_inside
 
 
 async def manifest(s: Subject) -> CheckOutcome:
@@ -42,9 +42,10 @@ async def manifest(s: Subject) -> CheckOutcome:
 async def manifest_complete(s: Subject) -> CheckOutcome:
     """Every criterion has a listed test."""
     listed = await read_manifest(s)
-    tests = listed.by_criterion(await collect_tests(s))
+    there = await collect_tests(s)
+    tests = listed.by_criterion(there)
     problems = [_uncovered(one, listed) for one in kept_criteria(s) if not tests.get(one)]
-    problems += shared_tests({one: tests.get(one, []) for one in kept_criteria(s)}, _place(listed))
+    problems += shared_tests({one: tests.get(one, []) for one in kept_criteria(s)}, there.ids, _place(listed))
     faults = [*_missing(listed), *listed.problems, *await _faults(s, listed)]
     return conclude([*faults, *problems], _set_aside(listed))
 
@@ -64,16 +65,19 @@ async def coverage_complete(s: Subject) -> CheckOutcome:
         elif not any(id_ in run.passed for id_ in mine):
             what = f"criterion {one} has no passing test: {join_names(mine)}"
             problems.append(problem(what, expected="a passing test", criterion=one, code="manifest.unproved"))
-    problems += shared_tests({one: tests.get(one, []) for one in kept_criteria(s)}, _place(listed))
+    problems += shared_tests({one: tests.get(one, []) for one in kept_criteria(s)}, run.tests, _place(listed))
     return conclude(problems, ran=run_evidence(run))
 
 
-def shared_tests(tests: Mapping[str, Collection[str]], file: str = "") -> list[CheckProblem]:
-    """Return a problem for each criterion that shares all of its tests with other criteria."""
+def shared_tests(tests: Mapping[str, Collection[str]], every: Iterable[str], file: str = "") -> list[CheckProblem]:
+    """Return a problem for each criterion that shares all of its tests with other criteria; `every`: all tests."""
     problems: list[CheckProblem] = []
-    for one, test in without_own_test(tests).items():
-        sharing = [other for other, ids in tests.items() if test in ids and other != one]
-        what = f"criterion {one} has no test of its own: {test} stands for {join_names(sharing)}, too"
+    inside = tests_inside(every)
+    singles = {one: {single for id_ in ids for single in inside.get(id_, (id_,))} for one, ids in tests.items()}
+    for one, test in without_own_test(tests, inside).items():
+        sharing = [other for other, ids in singles.items() if other != one and ids & {*inside.get(test, (test,))}]
+        held = ", which only repeats the verdicts of the tests inside it," if test in inside else ""
+        what = f"criterion {one} has no test of its own: {test}{held} stands for {join_names(sharing)}, too"
         wanted = f"a test for {one} alone, which fails where only {one} is missing"
         problems.append(problem(what, file, test=test, expected=wanted, criterion=one, code="manifest.shared"))
     return problems

@@ -161,7 +161,7 @@ async def _red(s: Subject, exactly: int, *, may_pass: bool = False) -> CheckOutc
     if not exactly:
         planned = await planned_tests(s, run)
         unassigned = unassigned_criteria(s, run, planned)
-        problems += unassigned or shared_tests(planned)
+        problems += unassigned or shared_tests(planned, run.tests)
     problems += skipped
     shallow, smelt = await _quality(s, run, [*reds, *satisfied])
     sharp = await sharpness(s, run, reds, refuses=not exactly and not problems)
