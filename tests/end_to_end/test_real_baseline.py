@@ -130,6 +130,27 @@ def test_a_scaffold_that_breaks_an_old_test_is_refused_at_the_scaffold(
     assert "unbroken.failing" in record
 
 
+@pytest.mark.soak
+def test_an_author_of_tests_who_silences_the_old_suite_is_refused_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = Place(tmp_path, monkeypatch)
+    turns = next(rule for rule in place.agents["agents"] if rule["step"] == "tests")["turns"]
+    hook = "def pytest_collection_modifyitems(items):\n    items[:] = [one for one in items if 'ba' in one.nodeid]\n"
+    honest = msgspec.json.decode(msgspec.json.encode(turns[0]))
+    turns[0]["write"]["tests/basket/conftest.py"] = hook
+    turns.append({**honest, "delete": ["tests/basket/conftest.py"]})
+
+    ended = place.run()
+
+    assert ended.code == 0, ended.out + ended.err
+    setbacks = treadle("evidence", "it", "--json").json()["setbacks"]
+    assert [(one["act"], one["why"][0]) for one in setbacks] == [("root:tests#1.1", "red")]
+    record = treadle("show", "it", "root:tests#1.1", "--json").out
+    assert all(word in record for word in ("green.lost", "test_a_pen_has_a_price", "test_a_lamp_has_a_price"))
+    assert not git(place.root, "ls-tree", "treadle/it/result", "tests/basket/conftest.py")
+
+
 def test_a_missing_linter_stops_the_run_before_an_agent_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = Place(tmp_path, monkeypatch)
     bare = tmp_path / "bare"

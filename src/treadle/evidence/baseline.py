@@ -6,6 +6,7 @@ changes: it proves nothing, and the step's exits define how to send it back to i
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable
 from typing import Final
 
@@ -279,6 +280,56 @@ async def rewritten_tests(s: Subject, run: TestRun, ids: Iterable[str]) -> list[
         ]
         found += [id_] if old and new and old != new else []
     return found
+
+
+# Old tests that no longer run. A hook, an option or a mark may keep a collected test from running, so only a result
+# counts.
+
+
+def silent_tests(run: TestRun, earlier: TestRun) -> list[str]:
+    """Return the tests that passed earlier and have no result now, because they are gone or deselected.
+
+    Of a test with cases, as many as passed have to pass: some projects have other ids of cases in every run.
+    """
+    before = Counter(function_of(id_) for id_ in earlier.passed)
+    now = Counter(function_of(id_) for id_ in run.tests if id_ in run.passed or id_ in earlier.tests)
+    return sorted(
+        id_ for id_ in earlier.passed if id_ not in run.tests and now[function_of(id_)] < before[function_of(id_)]
+    )
+
+
+async def lost_tests(
+    git: RepositoryFacts, run: TestRun, earlier: TestRun, base: str, head: str, rewritten: Collection[str]
+) -> list[str]:
+    """Return the tests that passed at `base` and no longer run at `head`, without those that only got another name.
+
+    In a file of `rewritten`, which the step changed and may change, a test may be renamed or moved: a new test that is
+    otherwise the same word for word succeeds it.
+    """
+    silent = silent_tests(run, earlier)
+    renamed = [id_ for id_ in silent if id_ not in run.collected and file_of(id_, earlier) in rewritten]
+    if not renamed:
+        return silent
+    fresh = [id_ for id_, test in run.tests.items() if id_ not in earlier.tests and file_of(id_, run) in rewritten]
+    ran = [id_ for id_ in fresh if id_ in run.passed or run.tests[id_].is_red]
+    then, now = [
+        await git.shows(commit, sorted({file_of(id_, one) for id_ in ids}))
+        for commit, one, ids in ((base, earlier, renamed), (head, run, ran))
+    ]
+    heirs = Counter(_nameless(file, now.get(file), id_) for id_ in ran if (file := file_of(id_, run)))
+    for id_ in renamed:
+        file = file_of(id_, earlier)
+        text = _nameless(file, then.get(file), id_)
+        if text and heirs[text]:
+            heirs[text] -= 1
+            silent.remove(id_)
+    return silent
+
+
+def _nameless(file: str, data: bytes | None, id_: str) -> str:
+    """A test as it is written, without its own name."""
+    name = re.split(r"::| > ", function_of(id_))[-1]
+    return _definition(file, data, id_).replace(name, "", 1)
 
 
 async def excused_tests(s: Subject, run: TestRun, ids: Iterable[str]) -> dict[str, str]:

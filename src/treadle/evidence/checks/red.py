@@ -7,18 +7,21 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
+import msgspec
+
 from treadle.evidence.baseline import (
     EXCUSED,
     describe_flaky,
     excuse_notes,
     excused_tests,
     flaky_among,
+    lost_tests,
     lucky_tests,
     rewritten_tests,
 )
 from treadle.evidence.checks.coverage import shared_tests, unassigned_criteria
 from treadle.evidence.checks.documents import unclear_names
-from treadle.evidence.checks.scope import measured_tree
+from treadle.evidence.checks.scope import may_change, measured_tree
 from treadle.evidence.criteria import kept_criteria, never_failed
 from treadle.evidence.examples import borrowed_constants
 from treadle.evidence.findings import CheckOutcome, CheckProblem, conclude, join_names, note, problem
@@ -120,8 +123,22 @@ async def red_one(s: Subject) -> CheckOutcome:
 async def added(s: Subject) -> CheckOutcome:
     """Check as `red` does, but let a test of existing behaviour pass if it fails without the code that it calls."""
     if not s.changed_tests():
-        return conclude(notes=[note("no test was added", code="red.nothing_new")])
+        return await _nothing_added(s)
     return await _red(s, exactly=0, may_pass=True)
+
+
+async def _nothing_added(s: Subject) -> CheckOutcome:
+    """Require of work without new tests that the old ones run: a deleted file or a setting may silence them, too."""
+    notes = [note("no test was added", code="red.nothing_new")]
+    if not s.paths():
+        return conclude(notes=notes)
+    run = await suite_on_work(s)
+    if problems := reason_for_doubt(run):
+        return conclude(problems, notes, run_evidence(run))
+    broken = await _no_longer_green(s, run, await suite_before(s))
+    old = await excused_tests(s, run, [one.test for one in broken if one.test in run.tests])
+    said = conclude([one for one in broken if one.test not in old], [*notes, *excuse_notes(old)], run_evidence(run))
+    return msgspec.structs.replace(said, facts={EXCUSED: dict[str, Json](old)} if old else {})
 
 
 async def _red(s: Subject, exactly: int, *, may_pass: bool = False) -> CheckOutcome:
@@ -141,7 +158,7 @@ async def _red(s: Subject, exactly: int, *, may_pass: bool = False) -> CheckOutc
     reds = [id_ for id_ in failing if id_ not in flaky and id_ not in lucky]
     problems = [_not_red(s, run.tests[id_]) for id_ in fresh if id_ not in failing]
     problems += [describe_flaky(run, id_) for id_ in flaky] + [_by_chance(id_) for id_ in lucky]
-    problems += [one for one in _no_longer_green(s, run, earlier, fresh) if one.test not in old]
+    problems += [one for one in await _no_longer_green(s, run, earlier) if one.test not in old]
     met_before = {*fresh, *earlier.tests}
     satisfied = [id_ for id_ in _written_now(s, run) if id_ in run.passed and id_ not in met_before]
     hollow = await hollowed_trees(s, run, satisfied) if may_pass else []
@@ -251,30 +268,20 @@ def _not_red(s: Subject, test: TestResult) -> CheckProblem:
     return problem(said, test.file, test.line, test.id, red_advice(test, adds_stubs=bool(s.scope.stubs)), code=code)
 
 
-def _no_longer_green(s: Subject, run: TestRun, earlier: TestRun, fresh: Sequence[str]) -> list[CheckProblem]:
+async def _no_longer_green(s: Subject, run: TestRun, earlier: TestRun) -> list[CheckProblem]:
+    """Return a problem for each test that passed before this step and now fails, is skipped, or does not run at all."""
     problems: list[CheckProblem] = []
     written = set(_written_now(s, run))
-    for id_ in sorted(earlier.passed):
-        test = run.tests.get(id_)
-        if test is None:
-            gone = problem(
-                "passed before and is gone",
-                test=id_,
-                expected="every test that passed before still does",
-                code="green.lost",
-            )
-            problems += [gone] if len(run.collected) < len(earlier.collected) + len(fresh) else []
-        elif test.verdict != "passed" and not (id_ in written and is_red(test)):
-            problems.append(
-                problem(
-                    f"passed before and is {test.verdict} now",
-                    test.file,
-                    test.line,
-                    id_,
-                    "it still passes",
-                    code="green.broken",
-                )
-            )
+    rewritten = {path for path in s.paths() if may_change(s, path)}
+    wanted = "every test that passed before still runs and passes"
+    for id_ in await lost_tests(s.git, run, earlier, s.work.base, s.work.commit, rewritten):
+        how = "no longer runs, though it is still collected" if id_ in run.collected else "is gone"
+        problems.append(problem(f"passed before and {how}", test=id_, expected=wanted, code="green.lost"))
+    for id_ in sorted(earlier.passed & run.tests.keys()):
+        test = run.tests[id_]
+        if test.verdict != "passed" and not (id_ in written and is_red(test)):
+            what = f"passed before and is {test.verdict} now"
+            problems.append(problem(what, test.file, test.line, id_, "it still passes", code="green.broken"))
     return problems
 
 
