@@ -151,6 +151,33 @@ def test_an_author_of_tests_who_silences_the_old_suite_is_refused_there(
     assert not git(place.root, "ls-tree", "treadle/it/result", "tests/basket/conftest.py")
 
 
+@pytest.mark.soak
+@pytest.mark.parametrize(
+    ("was", "now", "code"),
+    [("def test_empty", "def _test_empty", "unbroken.lost"), ("assert", "return\n    assert", "tests.rewritten")],
+    ids=["renamed away", "hollowed out"],
+)
+def test_a_scaffold_that_weakens_an_old_test_is_refused_like_the_author_of_tests(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, was: str, now: str, code: str
+) -> None:
+    file, text = "tests/basket/test_empty.py", "def test_empty():\n    assert sum([]) == 0\n"
+    place = Place(tmp_path, monkeypatch, {file: text})
+    turns = next(rule for rule in place.agents["agents"] if rule["step"] == "scaffold")["turns"]
+    honest = msgspec.json.decode(msgspec.json.encode(turns[0]))
+    honest["write"][file] = text
+    turns[0]["write"][file] = text.replace(was, now)
+    turns.append(honest)
+
+    ended = place.run()
+
+    assert ended.code == 0, ended.out + ended.err
+    setbacks = treadle("evidence", "it", "--json").json()["setbacks"]
+    assert [(one["act"], one["why"][0]) for one in setbacks] == [("root:scaffold#1.1", "unbroken")]
+    record = treadle("show", "it", "root:scaffold#1.1", "--json").out
+    assert code in record
+    assert f"{file}::test_empty" in record
+
+
 def test_a_missing_linter_stops_the_run_before_an_agent_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = Place(tmp_path, monkeypatch)
     bare = tmp_path / "bare"

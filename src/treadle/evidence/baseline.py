@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable
 from typing import Final
 
 from treadle.config.model import ToolchainSettings
-from treadle.evidence.checks.scope import measured_tree
+from treadle.evidence.checks.scope import may_change, measured_tree
 from treadle.evidence.findings import CheckProblem, join_names, note, problem
 from treadle.evidence.manifest import has_own_manifest, read_manifest
 from treadle.evidence.measurements import ActivityMeasurements
@@ -262,24 +262,54 @@ async def lucky_tests(s: Subject, run: TestRun, ids: Iterable[str]) -> list[str]
     return sorted(old & seen.passed | unstable)
 
 
-async def rewritten_tests(s: Subject, run: TestRun, ids: Iterable[str]) -> list[str]:
+async def rewritten_tests(s: Subject, run: TestRun, ids: Iterable[str], *, of_step: bool = False) -> list[str]:
     """Those of some tests whose body the instance found otherwise: it passed there, and the new one passes, too.
 
-    A test with cases, one of which fails now, has got a new case.
+    A test with cases, one of which fails now, has got a new case. `of_step`: only what this step has rewritten itself.
+    An author may have changed an old test before, so that it failed, and the rebase may have brought in what others
+    have changed: both were judged then.
     """
     origin = await s.origin()
-    seen = await s.measure.known_suite(await s.git.tree(origin))
+    passed = (await s.measure.known_suite(await s.git.tree(origin))).passed
+    known = [origin]
+    if of_step:
+        passed &= (await suite_before(s)).passed
+        known += [s.work.base, *await _rebased_onto(s)]
     growing = {function_of(id_) for id_ in bad_tests(run)}
     found: list[str] = []
     for id_ in ids:
-        file = file_of(id_, run)
-        if id_ not in seen.passed or id_ not in run.passed or function_of(id_) in growing:
+        if id_ not in passed or id_ not in run.passed or function_of(id_) in growing:
             continue
-        old, new = [
-            _definition(file, await s.git.show(commit, file), id_, whole=False) for commit in (origin, s.work.commit)
+        file = file_of(id_, run)
+        old, *others, new = [
+            _definition(file, await s.git.show(commit, file), id_, whole=False) for commit in (*known, s.work.commit)
         ]
-        found += [id_] if old and new and old != new else []
+        found += [id_] if old and new and new not in (old, *others) else []
     return found
+
+
+async def _rebased_onto(s: Subject) -> list[str]:
+    """Return the parent's head, where the step brings in the parent's work."""
+    is_rebase = bool(s.inst.parent) and any(ref.name == "rebased" for ref in s.job.checks)
+    return [await s.git.parent_head(s.case.state, s.job.inst)] if is_rebase else []
+
+
+def describe_rewritten(id_: str) -> CheckProblem:
+    """Describe an old test that a step has rewritten, and that still passes."""
+    what = "is an old test that passed before; its body was changed, and it still passes, so it may demand less now"
+    wanted = "the old test as it was; what is to change fails in it now, and what is new stands in a new test"
+    return problem(what, test=id_, expected=wanted, code="tests.rewritten")
+
+
+async def lost_in_step(s: Subject, run: TestRun, earlier: TestRun) -> dict[str, str]:
+    """Return the tests that passed before this step and do not run any more, and what became of each."""
+    rewritten = {path for path in s.paths() if may_change(s, path)}
+    lost = await lost_tests(s.git, run, earlier, s.work.base, s.work.commit, rewritten)
+    for parent in await _rebased_onto(s) if lost else ():
+        # The parent's work came in with the rebase; what its steps have renamed or moved was judged there.
+        theirs = await s.measure.known_suite(await s.git.tree(parent))
+        lost = [id_ for id_ in lost if id_ in theirs.tests or id_ in run.collected]
+    return {id_: "no longer runs, though it is still collected" if id_ in run.collected else "is gone" for id_ in lost}
 
 
 # Old tests that no longer run. A hook, an option or a mark may keep a collected test from running, so only a result

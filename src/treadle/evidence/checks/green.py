@@ -15,13 +15,15 @@ from treadle.evidence.baseline import (
     EXCUSED,
     FLAKY,
     describe_flaky,
+    describe_rewritten,
     describe_with_past,
     excuse_notes,
     excused_tests,
     failing_before,
     flaky_among,
-    lost_tests,
+    lost_in_step,
     may_be_chance,
+    rewritten_tests,
     sent_back,
 )
 from treadle.evidence.checks.red import is_red
@@ -285,23 +287,18 @@ async def unbroken(s: Subject) -> CheckOutcome:
 
     problems += [
         problem(f"passed before this step, and {how}", test=id_, expected=_KEPT, code="unbroken.lost")
-        for id_, how in (await _lost(s, run, earlier)).items()
+        for id_, how in (await lost_in_step(s, run, earlier)).items()
         if file_of(id_, earlier) not in unread
     ]
+    problems += await _rewritten(s, run)
     said = conclude(problems, excuse_notes(old), run_evidence(run))
     return msgspec.structs.replace(said, facts={EXCUSED: dict[str, Json](old)} if old else {})
 
 
-async def _lost(s: Subject, run: TestRun, earlier: TestRun) -> dict[str, str]:
-    """Return the tests that passed before this step and do not run any more, and what became of each."""
-    rewritten = {path for path in s.paths() if may_change(s, path)}
-    lost = await lost_tests(s.git, run, earlier, s.work.base, s.work.commit, rewritten)
-    if lost and s.inst.parent and any(ref.name == "rebased" for ref in s.job.checks):
-        # The parent's work came in with the rebase; what its steps have renamed or moved was judged there.
-        parent = await s.git.parent_head(s.case.state, s.job.inst)
-        theirs = await s.measure.known_suite(await s.git.tree(parent))
-        lost = [id_ for id_ in lost if id_ in theirs.tests or id_ in run.collected]
-    return {id_: "no longer runs, though it is still collected" if id_ in run.collected else "is gone" for id_ in lost}
+async def _rewritten(s: Subject, run: TestRun) -> list[CheckProblem]:
+    """Return a problem for each old test that this step has rewritten and that still passes, as at `red`."""
+    mine = [path for path in s.changed_tests() if may_change(s, path)] if s.has_lane else []
+    return [describe_rewritten(id_) for id_ in await rewritten_tests(s, run, ids_in(run, mine), of_step=True)]
 
 
 def _by_exit_code(run: TestRun, earlier: TestRun, *, writes_tests: bool) -> CheckOutcome:
@@ -349,7 +346,7 @@ async def _whole(
     # A file that ends the test run at its import is reported already, and the other tests are unknown.
     ended_at_import = any(test.phase == "collect" and test.kind == "exit" for test in run.tests.values())
     if not reason_for_doubt(run) and not ended_at_import:
-        problems += await _lost_at_green(s, run)
+        problems += [*await _lost_at_green(s, run), *await _rewritten(s, run)]
     hints = [note(f"{one} (seen during the run)", code="green.tampering") for one in run.tampering]
     said = conclude(problems, [*notes, *hints], run_evidence(run))
     facts: dict[str, Json] = {"flaky": list(flaky), "mirrored": list(run.mirrored), EXCUSED: dict[str, Json](old)}
@@ -407,7 +404,7 @@ async def _lost_at_green(s: Subject, run: TestRun) -> list[CheckProblem]:
             said = f"{less}; gone: {', '.join(gone[:5])}"
             problems.append(problem(said, expected="no fewer tests than before", code="green.lost"))
         old = (await suite_at_origin(s)).passed if gone else frozenset[str]()
-        gone = [id_ for id_ in await _lost(s, run, earlier) if id_ in old and id_ not in collected]
+        gone = [id_ for id_ in await lost_in_step(s, run, earlier) if id_ in old and id_ not in collected]
     wanted = "every earlier test"
     return problems + [problem("is gone", test=id_, expected=wanted, code="green.lost") for id_ in gone]
 

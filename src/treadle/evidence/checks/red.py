@@ -12,16 +12,17 @@ import msgspec
 from treadle.evidence.baseline import (
     EXCUSED,
     describe_flaky,
+    describe_rewritten,
     excuse_notes,
     excused_tests,
     flaky_among,
-    lost_tests,
+    lost_in_step,
     lucky_tests,
     rewritten_tests,
 )
 from treadle.evidence.checks.coverage import shared_tests, unassigned_criteria
 from treadle.evidence.checks.documents import unclear_names
-from treadle.evidence.checks.scope import may_change, measured_tree
+from treadle.evidence.checks.scope import measured_tree
 from treadle.evidence.criteria import kept_criteria, never_failed
 from treadle.evidence.examples import borrowed_constants
 from treadle.evidence.findings import CheckOutcome, CheckProblem, conclude, join_names, note, problem
@@ -169,7 +170,7 @@ async def _red(s: Subject, exactly: int, *, may_pass: bool = False) -> CheckOutc
     said, wanted = (_IDLE, _NOTICING) if may_pass else (_DEMANDS_NOTHING, RIGHT)
     problems += [problem(said, test=id_, expected=wanted, code="red.vacuous") for id_ in satisfied if id_ not in proved]
     problems += [_never_failed(run, id_, criterion) for id_, criterion in unseen.items() if id_ not in proved]
-    problems += [_rewritten(id_) for id_ in await rewritten_tests(s, run, _written_now(s, run))]
+    problems += [describe_rewritten(id_) for id_ in await rewritten_tests(s, run, _written_now(s, run))]
     problems += _count(reds, exactly, bool(proved))
     if not exactly:
         planned = await planned_tests(s, run)
@@ -272,10 +273,8 @@ async def _no_longer_green(s: Subject, run: TestRun, earlier: TestRun) -> list[C
     """Return a problem for each test that passed before this step and now fails, is skipped, or does not run at all."""
     problems: list[CheckProblem] = []
     written = set(_written_now(s, run))
-    rewritten = {path for path in s.paths() if may_change(s, path)}
     wanted = "every test that passed before still runs and passes"
-    for id_ in await lost_tests(s.git, run, earlier, s.work.base, s.work.commit, rewritten):
-        how = "no longer runs, though it is still collected" if id_ in run.collected else "is gone"
+    for id_, how in (await lost_in_step(s, run, earlier)).items():
         problems.append(problem(f"passed before and {how}", test=id_, expected=wanted, code="green.lost"))
     for id_ in sorted(earlier.passed & run.tests.keys()):
         test = run.tests[id_]
@@ -353,12 +352,6 @@ def _never_failed(run: TestRun, id_: str, criterion: str) -> CheckProblem:
 def _by_chance(id_: str) -> CheckProblem:
     what = "is an old test that does not always fail on the base commit, so its failure proves nothing"
     return problem(what, test=id_, expected="a new test that fails because the behaviour is missing", code="red.chance")
-
-
-def _rewritten(id_: str) -> CheckProblem:
-    what = "is an old test that passed before; its body was changed, and it still passes, so it may demand less now"
-    wanted = "the old test as it was; what is to change fails in it now, and what is new stands in a new test"
-    return problem(what, test=id_, expected=wanted, code="tests.rewritten")
 
 
 async def _held(s: Subject, run: TestRun) -> tuple[list[CheckProblem], list[CheckProblem]]:
