@@ -178,6 +178,25 @@ def test_a_scaffold_that_weakens_an_old_test_is_refused_like_the_author_of_tests
     assert f"{file}::test_empty" in record
 
 
+@pytest.mark.soak
+def test_an_amended_spec_with_the_manifest_of_its_first_run_costs_no_attempt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    older = {"spec_id": "basket", "acceptance_criteria_map": {"test_adding.py::test_the_sum": "AC-1: sums"}}
+    files = {
+        "tests/basket/test_adding.py": "def test_the_sum():\n    assert sum([1, 2]) == 3\n",
+        "tests/basket/test_manifest.json": msgspec.json.encode(older).decode(),
+    }
+    place = Place(tmp_path, monkeypatch, files)
+
+    ended = place.run()
+
+    assert ended.code == 0, ended.out + ended.err
+    proved = treadle("evidence", "it", "--json").json()
+    assert proved["setbacks"] == []
+    assert [one["standing"] for one in proved["criteria"]] == ["verified"] * 3
+
+
 def test_a_missing_linter_stops_the_run_before_an_agent_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = Place(tmp_path, monkeypatch)
     bare = tmp_path / "bare"

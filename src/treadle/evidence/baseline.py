@@ -230,6 +230,11 @@ def _definition(path: str, data: bytes | None, id_: str, *, whole: bool = True) 
     return "\n".join(map(ast.dump, parts))
 
 
+def written_test(path: str, data: bytes | None, id_: str) -> str:
+    """A test as it is written, to see whether it has been rewritten; empty if there is none."""
+    return _definition(path, data, id_)
+
+
 _OPENING: Final = re.compile(r"\s*(?:func|def|fn|test|it|describe|suite|context|#\[)(?![\w-])")
 """The first words of a line that begins a test, or a group of tests, in languages that are not parsed here."""
 

@@ -100,22 +100,10 @@ class MergeVerifier(CommitVerifier):
             return _judge_command(None)  # a run with a check that needs tests does not start without a test command
         tree = await self._git.tree(commit)
         run = await self._measure.suite(tree)
+        if lost := await self._lost(run, commit):
+            return _judge_run(run, await self._excused(run, tree), lost)
         excused = await self._excused(run, tree) if bad_tests(run) else {}
-        return _judge_run(run, excused, await self._lost(run, commit))
-
-    async def _lost(self, run: TestRun, commit: str) -> list[str]:
-        """Return the tests that pass where the result is merged into and do not run in it, by whatever means.
-
-        A root is merged into the commit that it started from; the user's branch may have moved on since.
-        """
-        if not run.is_believable:
-            return []
-        parent = await self._git.parent_head(self._case.state, self._inst.id) if self._inst.parent else ""
-        base = parent or await self._git.origin(self._case.state, self._inst.id)
-        earlier = await self._measure.known_suite(await self._git.tree(base))
-        lost = await lost_tests(self._git, run, earlier, base, commit, await self._own_files())
-        skipped = run.with_verdict("skipped", "xfailed")
-        return [*lost, *(id_ for id_ in skipped if id_ in earlier.passed)]
+        return _judge_run(run, excused)
 
     async def same_colour(self, before: str, after: str) -> TrialResult:
         """Require that every test keeps its verdict; a test of others that now passes is no change."""
@@ -139,6 +127,20 @@ class MergeVerifier(CommitVerifier):
         notes = _data(excuse_notes(old))
         coded = [problem("has another verdict than before", test=id_, code="colour.changed").data for id_ in charged]
         return TrialResult(not charged, said, tuple(charged), run_evidence(run).evidence, (*coded, *notes))
+
+    async def _lost(self, run: TestRun, commit: str) -> list[str]:
+        """Return the tests that pass where the result is merged into and do not run in it, by whatever means.
+
+        A root is merged into the commit that it started from; the user's branch may have moved on since.
+        """
+        if not run.is_believable:
+            return []
+        parent = await self._git.parent_head(self._case.state, self._inst.id) if self._inst.parent else ""
+        base = parent or await self._git.origin(self._case.state, self._inst.id)
+        earlier = await self._measure.known_suite(await self._git.tree(base))
+        lost = await lost_tests(self._git, run, earlier, base, commit, await self._own_files())
+        skipped = run.with_verdict("skipped", "xfailed")
+        return [*lost, *(id_ for id_ in skipped if id_ in earlier.passed)]
 
     async def _excused(self, run: TestRun, tree: str) -> dict[str, CheckProblem]:
         """Return a note for each excused test: it waits for others, was left red, or was bad before the run."""
