@@ -105,7 +105,7 @@ EVIDENCE: Final[dict[str, str]] = {
     "green.flaky": "The verdict of a test changes from run to run on the same code.",
     "green.hangs": "A test did not end in its time, which the run on the base commit limits.",
     "green.left_red": "A failing test is merged, because another instance implements its behaviour.",
-    "green.lost": "A test that existed before is gone.",
+    "green.lost": "A test that ran before is gone or deselected, so it does not run any more.",
     "green.none": "No test passed.",
     "green.run_again": "Some tests were run again, each in a process of its own, because the run looked odd.",
     "green.skipped": "A test that ran before is skipped.",
@@ -266,7 +266,7 @@ EVIDENCE: Final[dict[str, str]] = {
     "threshold.tool_changed": "The work changed the program that measures a threshold.",
     "threshold.unclear": "The tool of a threshold prints a value that cannot be compared with it.",
     "unbroken.failing": "A step broke a test that passed before it.",
-    "unbroken.lost": "A step lost a test that passed before it.",
+    "unbroken.lost": "A step lost a test that passed before it: it is gone, or does not run any more.",
     "unbroken.unknown": "The test command fails since a step that may add failing tests, and does not name them.",
 }
 """Findings of the checks of an agent's work."""

@@ -130,6 +130,73 @@ def test_a_scaffold_that_breaks_an_old_test_is_refused_at_the_scaffold(
     assert "unbroken.failing" in record
 
 
+@pytest.mark.soak
+def test_an_author_of_tests_who_silences_the_old_suite_is_refused_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = Place(tmp_path, monkeypatch)
+    turns = next(rule for rule in place.agents["agents"] if rule["step"] == "tests")["turns"]
+    hook = "def pytest_collection_modifyitems(items):\n    items[:] = [one for one in items if 'ba' in one.nodeid]\n"
+    honest = msgspec.json.decode(msgspec.json.encode(turns[0]))
+    turns[0]["write"]["tests/basket/conftest.py"] = hook
+    turns.append({**honest, "delete": ["tests/basket/conftest.py"]})
+
+    ended = place.run()
+
+    assert ended.code == 0, ended.out + ended.err
+    setbacks = treadle("evidence", "it", "--json").json()["setbacks"]
+    assert [(one["act"], one["why"][0]) for one in setbacks] == [("root:tests#1.1", "red")]
+    record = treadle("show", "it", "root:tests#1.1", "--json").out
+    assert all(word in record for word in ("green.lost", "test_a_pen_has_a_price", "test_a_lamp_has_a_price"))
+    assert not git(place.root, "ls-tree", "treadle/it/result", "tests/basket/conftest.py")
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(
+    ("was", "now", "code"),
+    [("def test_empty", "def _test_empty", "unbroken.lost"), ("assert", "return\n    assert", "tests.rewritten")],
+    ids=["renamed away", "hollowed out"],
+)
+def test_a_scaffold_that_weakens_an_old_test_is_refused_like_the_author_of_tests(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, was: str, now: str, code: str
+) -> None:
+    file, text = "tests/basket/test_empty.py", "def test_empty():\n    assert sum([]) == 0\n"
+    place = Place(tmp_path, monkeypatch, {file: text})
+    turns = next(rule for rule in place.agents["agents"] if rule["step"] == "scaffold")["turns"]
+    honest = msgspec.json.decode(msgspec.json.encode(turns[0]))
+    honest["write"][file] = text
+    turns[0]["write"][file] = text.replace(was, now)
+    turns.append(honest)
+
+    ended = place.run()
+
+    assert ended.code == 0, ended.out + ended.err
+    setbacks = treadle("evidence", "it", "--json").json()["setbacks"]
+    assert [(one["act"], one["why"][0]) for one in setbacks] == [("root:scaffold#1.1", "unbroken")]
+    record = treadle("show", "it", "root:scaffold#1.1", "--json").out
+    assert code in record
+    assert f"{file}::test_empty" in record
+
+
+@pytest.mark.soak
+def test_an_amended_spec_with_the_manifest_of_its_first_run_costs_no_attempt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    older = {"spec_id": "basket", "acceptance_criteria_map": {"test_adding.py::test_the_sum": "AC-1: sums"}}
+    files = {
+        "tests/basket/test_adding.py": "def test_the_sum():\n    assert sum([1, 2]) == 3\n",
+        "tests/basket/test_manifest.json": msgspec.json.encode(older).decode(),
+    }
+    place = Place(tmp_path, monkeypatch, files)
+
+    ended = place.run()
+
+    assert ended.code == 0, ended.out + ended.err
+    proved = treadle("evidence", "it", "--json").json()
+    assert proved["setbacks"] == []
+    assert [one["standing"] for one in proved["criteria"]] == ["verified"] * 3
+
+
 def test_a_missing_linter_stops_the_run_before_an_agent_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = Place(tmp_path, monkeypatch)
     bare = tmp_path / "bare"

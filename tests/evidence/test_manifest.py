@@ -66,6 +66,7 @@ def manifest(spec: str, **entries: str) -> Manifest:
 
 NONE = Manifest()
 OLD = manifest("first", test_old="AC-1")
+CHANGED = manifest("first", test_new="AC-1")
 UNNAMED = manifest("", test_old="AC-1")
 
 
@@ -90,6 +91,17 @@ UNNAMED = manifest("", test_old="AC-1")
         pytest.param(
             manifest("second", test_old="AC-1", t="AC-2"), UNNAMED, ["t"], ["test_old"], [], id="which is given one"
         ),
+        pytest.param(manifest("second", test_old="holds:AC-1"), UNNAMED, ["test_old"], [], [], id="holds instead"),
+        pytest.param(
+            manifest("second", test_old="second/AC-1"),
+            UNNAMED,
+            ["test_old"],
+            [],
+            [],
+            id="an old entry that names its spec",
+        ),
+        pytest.param(manifest("second", test_new="AC-1"), CHANGED, ["test_new"], [], [], id="a test that is rewritten"),
+        pytest.param(CHANGED, CHANGED, [], ["test_new"], [], id="a rewritten test of an older file as it was"),
         pytest.param(manifest("third", t="AC-1"), NONE, [], ["t"], ["t"], id="a name that nobody has given"),
         pytest.param(manifest("third", t="second/AC-1"), NONE, ["t"], [], [], id="an entry that names its spec"),
         pytest.param(manifest("second", t="first/AC-1"), NONE, [], ["t"], ["t"], id="an entry of another spec"),
@@ -98,7 +110,7 @@ UNNAMED = manifest("", test_old="AC-1")
 def test_an_entry_counts_for_the_spec_that_it_belongs_to(
     now: Manifest, older: Manifest, own: list[str], aside: list[str], foreign: list[str]
 ) -> None:
-    found, earlier = entries_of_spec(now, older, "second")
+    found, earlier = entries_of_spec(now, older, "second", {"test_new"})
     assert [one.test for one in found.entries] == own
     assert [one.test for one in found.set_aside] == aside
     assert [one.test for one in found.foreign] == foreign

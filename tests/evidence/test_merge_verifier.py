@@ -180,3 +180,38 @@ def test_a_flaky_test_of_the_branch_does_not_refuse_a_delivery(tmp_path: Path) -
         assert place.stat().st_size > len(("with the result", "on the branch", "with the result again"))
 
     run(story())
+
+
+QUIET = {
+    "deselected": {"conftest.py": "def pytest_collection_modifyitems(items):\n    del items[1:]\n"},
+    "ignored": {"conftest.py": "collect_ignore = ['tests/shop/test_old.py']\n"},
+    "skipped": {
+        "tests/shop/conftest.py": "import pytest\n\n\n@pytest.fixture(autouse=True)\ndef no():\n    pytest.skip()\n"
+    },
+    "an option": {"pytest.ini": "[pytest]\naddopts = -k 'not test_old'\n"},
+    "a pattern of names": {"pytest.ini": "[pytest]\npython_files = test_a*.py\n"},
+    "renamed": {"tests/shop/test_old.py": "def test_older() -> None:\n    assert [1]\n"},
+    "replaced": {"tests/shop/test_old.py": "def test_older() -> None:\n    assert [2]\n"},
+}
+
+
+@pytest.mark.parametrize("way", QUIET)
+def test_a_merge_keeps_every_test_of_the_base_running(tmp_path: Path, way: str) -> None:
+    """Whatever an earlier step has let through: the commit that is merged is compared with the base by id."""
+    files = {**FILES, "tests/shop/test_old.py": "def test_old() -> None:\n    assert [1]\n"}
+
+    async def story() -> None:
+        stage = await Stage(tmp_path, files=files).start()
+        written = {"src/calc/add.py": ADD, "tests/calc/test_add.py": TEST, **QUIET[way]}
+        await stage.claim("scaffold", "InitWork", written, checks="checkpoint")
+        head = await stage.facts.head(stage.state, "root")
+        tried = await verifier(stage, "root").suite(head)
+        lost = [one["test"] for one in tried.findings if one["code"] == "green.lost"]
+        assert lost == ([] if way == "renamed" else ["tests/shop/test_old.py::test_old"])
+        assert tried.ok is (way == "renamed")
+        origin = await stage.facts.start(stage.state.run)
+        delivery = DeliveryVerifier(stage.facts, stage.tools, Cache(stage.cache, b"key"), stage.case({}), "deliver")
+        refused = await delivery.verify(head, origin, set(written), (), head)
+        assert (refused.tests if refused else ()) == tuple(lost)
+
+    run(story())

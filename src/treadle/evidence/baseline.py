@@ -6,13 +6,14 @@ changes: it proves nothing, and the step's exits define how to send it back to i
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable
 from typing import Final
 
 import msgspec
 
 from treadle.config.model import ToolchainSettings
-from treadle.evidence.checks.scope import measured_tree
+from treadle.evidence.checks.scope import may_change, measured_tree
 from treadle.evidence.findings import CheckProblem, join_names, note, problem
 from treadle.evidence.manifest import has_own_manifest, read_manifest
 from treadle.evidence.measurements import ActivityMeasurements
@@ -233,6 +234,11 @@ def _definition(path: str, data: bytes | None, id_: str, *, whole: bool = True) 
     return "\n".join(map(ast.dump, parts))
 
 
+def written_test(path: str, data: bytes | None, id_: str) -> str:
+    """A test as it is written, to see whether it has been rewritten; empty if there is none."""
+    return _definition(path, data, id_)
+
+
 _OPENING: Final = re.compile(r"\s*(?:func|def|fn|test|it|describe|suite|context|#\[)(?![\w-])")
 """The first words of a line that begins a test, or a group of tests, in languages that are not parsed here."""
 
@@ -265,24 +271,104 @@ async def lucky_tests(s: Subject, run: TestRun, ids: Iterable[str]) -> list[str]
     return sorted(old & seen.passed | unstable)
 
 
-async def rewritten_tests(s: Subject, run: TestRun, ids: Iterable[str]) -> list[str]:
+async def rewritten_tests(s: Subject, run: TestRun, ids: Iterable[str], *, of_step: bool = False) -> list[str]:
     """Those of some tests whose body the instance found otherwise: it passed there, and the new one passes, too.
 
-    A test with cases, one of which fails now, has got a new case.
+    A test with cases, one of which fails now, has got a new case. `of_step`: only what this step has rewritten itself.
+    An author may have changed an old test before, so that it failed, and the rebase may have brought in what others
+    have changed: both were judged then.
     """
     origin = await s.origin()
-    seen = await s.measure.known_suite(await s.git.tree(origin))
+    passed = (await s.measure.known_suite(await s.git.tree(origin))).passed
+    known = [origin]
+    if of_step:
+        passed &= (await suite_before(s)).passed
+        known += [s.work.base, *await _rebased_onto(s)]
     growing = {function_of(id_) for id_ in bad_tests(run)}
     found: list[str] = []
     for id_ in ids:
-        file = file_of(id_, run)
-        if id_ not in seen.passed or id_ not in run.passed or function_of(id_) in growing:
+        if id_ not in passed or id_ not in run.passed or function_of(id_) in growing:
             continue
-        old, new = [
-            _definition(file, await s.git.show(commit, file), id_, whole=False) for commit in (origin, s.work.commit)
+        file = file_of(id_, run)
+        old, *others, new = [
+            _definition(file, await s.git.show(commit, file), id_, whole=False) for commit in (*known, s.work.commit)
         ]
-        found += [id_] if old and new and old != new else []
+        found += [id_] if old and new and new not in (old, *others) else []
     return found
+
+
+async def _rebased_onto(s: Subject) -> list[str]:
+    """Return the parent's head, where the step brings in the parent's work."""
+    is_rebase = bool(s.inst.parent) and any(ref.name == "rebased" for ref in s.job.checks)
+    return [await s.git.parent_head(s.case.state, s.job.inst)] if is_rebase else []
+
+
+def describe_rewritten(id_: str) -> CheckProblem:
+    """Describe an old test that a step has rewritten, and that still passes."""
+    what = "is an old test that passed before; its body was changed, and it still passes, so it may demand less now"
+    wanted = "the old test as it was; what is to change fails in it now, and what is new stands in a new test"
+    return problem(what, test=id_, expected=wanted, code="tests.rewritten")
+
+
+async def lost_in_step(s: Subject, run: TestRun, earlier: TestRun) -> dict[str, str]:
+    """Return the tests that passed before this step and do not run any more, and what became of each."""
+    rewritten = {path for path in s.paths() if may_change(s, path)}
+    lost = await lost_tests(s.git, run, earlier, s.work.base, s.work.commit, rewritten)
+    for parent in await _rebased_onto(s) if lost else ():
+        # The parent's work came in with the rebase; what its steps have renamed or moved was judged there.
+        theirs = await s.measure.known_suite(await s.git.tree(parent))
+        lost = [id_ for id_ in lost if id_ in theirs.tests or id_ in run.collected]
+    return {id_: "no longer runs, though it is still collected" if id_ in run.collected else "is gone" for id_ in lost}
+
+
+# Old tests that no longer run. A hook, an option or a mark may keep a collected test from running, so only a result
+# counts.
+
+
+def silent_tests(run: TestRun, earlier: TestRun) -> list[str]:
+    """Return the tests that passed earlier and have no result now, because they are gone or deselected.
+
+    Of a test with cases, as many as passed have to pass: some projects have other ids of cases in every run.
+    """
+    before = Counter(function_of(id_) for id_ in earlier.passed)
+    now = Counter(function_of(id_) for id_ in run.tests if id_ in run.passed or id_ in earlier.tests)
+    return sorted(
+        id_ for id_ in earlier.passed if id_ not in run.tests and now[function_of(id_)] < before[function_of(id_)]
+    )
+
+
+async def lost_tests(
+    git: RepositoryFacts, run: TestRun, earlier: TestRun, base: str, head: str, rewritten: Collection[str]
+) -> list[str]:
+    """Return the tests that passed at `base` and no longer run at `head`, without those that only got another name.
+
+    In a file of `rewritten`, which the step changed and may change, a test may be renamed or moved: a new test that is
+    otherwise the same word for word succeeds it.
+    """
+    silent = silent_tests(run, earlier)
+    renamed = [id_ for id_ in silent if id_ not in run.collected and file_of(id_, earlier) in rewritten]
+    if not renamed:
+        return silent
+    fresh = [id_ for id_, test in run.tests.items() if id_ not in earlier.tests and file_of(id_, run) in rewritten]
+    ran = [id_ for id_ in fresh if id_ in run.passed or run.tests[id_].is_red]
+    then, now = [
+        await git.shows(commit, sorted({file_of(id_, one) for id_ in ids}))
+        for commit, one, ids in ((base, earlier, renamed), (head, run, ran))
+    ]
+    heirs = Counter(_nameless(file, now.get(file), id_) for id_ in ran if (file := file_of(id_, run)))
+    for id_ in renamed:
+        file = file_of(id_, earlier)
+        text = _nameless(file, then.get(file), id_)
+        if text and heirs[text]:
+            heirs[text] -= 1
+            silent.remove(id_)
+    return silent
+
+
+def _nameless(file: str, data: bytes | None, id_: str) -> str:
+    """A test as it is written, without its own name."""
+    name = re.split(r"::| > ", function_of(id_))[-1]
+    return _definition(file, data, id_).replace(name, "", 1)
 
 
 async def excused_tests(s: Subject, run: TestRun, ids: Iterable[str]) -> dict[str, str]:

@@ -12,6 +12,9 @@ an `AC-1`, or of the same spec before it was amended. Such entries must never st
 entry counts only if it belongs to the spec at hand:
 - it names the spec itself (`"REQ-1/AC-1"`), or its file does (`spec_id`);
 - or this run has added it to a file without `spec_id`, or to an older file in which the agent left the old `spec_id`.
+An entry is the same as an older one only if its criterion, its marks and its spec, where it names one, are the same,
+and if its test is still written as it was: an author who rewrites the test for an amended criterion, or enters it with
+`holds:` instead, says something new under the old name.
 An entry that an earlier run wrote for the same spec counts only while its test does not pass on the base commit: then
 it is still owed. A protocol that delivers its manifest, one per story, keeps all entries of the same story. Everything
 else is set aside.
@@ -19,7 +22,7 @@ else is set aside.
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -72,9 +75,9 @@ class ManifestEntry(msgspec.Struct, frozen=True):
     """The author's claim that the test passed before this work, and that the criterion demands nothing new."""
 
     @property
-    def pair(self) -> tuple[str, str, bool]:
-        """The entry without its place and spec, to find it again in an older version of its file."""
-        return self.test, self.criterion, self.is_contract
+    def claim(self) -> tuple[str, str, bool, bool, str]:
+        """What the entry says, without its place and the spec of its file, to find it in an older version of it."""
+        return self.test, self.criterion, self.is_contract, self.holds, self.spec if self.is_qualified else ""
 
 
 class Manifest(msgspec.Struct, frozen=True):
@@ -141,7 +144,10 @@ async def read_manifest(s: Subject, commit: str = "") -> Manifest:
         if file in entries:
             now = parse_manifest(file, await s.text(file, commit) or "", known)
             older = parse_manifest(file, await s.text(file, start) or "", known)
-            read.append(await _owed(s, start, *entries_of_spec(now, older, spec_of(s))))
+            old = {entry.claim for entry in older.entries}
+            kept = [entry.test for entry in now.entries if entry.claim in old]
+            changed = await _changed_tests(s, start, commit or s.work.commit, kept)
+            read.append(await _owed(s, start, *entries_of_spec(now, older, spec_of(s), changed)))
     return Manifest(
         files=tuple(file for one in read for file in one.files),
         entries=tuple(entry for one in read for entry in one.entries),
@@ -151,25 +157,46 @@ async def read_manifest(s: Subject, commit: str = "") -> Manifest:
     )
 
 
-def entries_of_spec(now: Manifest, older: Manifest, spec: str) -> tuple[Manifest, list[ManifestEntry]]:
+async def _changed_tests(s: Subject, start: str, commit: str, tests: Iterable[str]) -> set[str]:
+    """Those of some tests that are new since the run began, or written otherwise."""
+    from treadle.evidence.baseline import written_test  # noqa: PLC0415 - it reads manifests, too
+
+    wanted = list(tests)
+    if not wanted or not s.measure.settings.test:
+        return set()
+    seen = await s.measure.known_suite(await s.git.tree(start))
+    names, changed = names_of(seen), set[str]()
+    for test in wanted:
+        for id_ in names.resolve(test)[:1]:  # of a test with cases, all have one text
+            file = (seen.tests[id_].file if id_ in seen.tests else "") or id_.partition("::")[0]
+            then, now = [written_test(file, await s.git.show(one, file), id_) for one in (start, commit)]
+            changed |= {test} if then != now else set()
+        changed |= set() if names.resolve(test) else {test}
+    return changed
+
+
+def entries_of_spec(
+    now: Manifest, older: Manifest, spec: str, changed: Collection[str] = ()
+) -> tuple[Manifest, list[ManifestEntry]]:
     """Return a manifest with the entries of one spec, and those of them that were in the file before the run began.
 
-    `older` is the file as it was then; a missing file has no entries.
+    `older` is the file as it was then; a missing file has no entries. `changed`: the tests that the run has written
+    since, or rewritten.
     """
-    before = {entry.pair: entry.spec for entry in older.entries}
+    before = {entry.claim: entry.spec for entry in older.entries}
     own: list[ManifestEntry] = []
     aside: list[ManifestEntry] = []
     for entry in now.entries:
-        if entry.pair in before:  # a new `spec_id` above old entries does not make them new
-            is_own = before[entry.pair] == spec != ""
+        if entry.claim in before:  # a new `spec_id` above old entries makes only those new whose tests are new, too
+            is_own = before[entry.claim] == spec != "" or (entry.spec == spec != "" and entry.test in changed)
         elif entry.spec in ("", spec):
             is_own = True
         else:  # the agent has entered its tests beside those of an earlier spec, under that one's name
             is_own = entry.spec == older.spec and not entry.is_qualified
         (own if is_own else aside).append(entry)
-    foreign = tuple(entry for entry in aside if entry.pair not in before)
+    foreign = tuple(entry for entry in aside if entry.claim not in before)
     kept = msgspec.structs.replace(now, entries=tuple(own), set_aside=tuple(aside), foreign=foreign)
-    return kept, [entry for entry in own if entry.pair in before]
+    return kept, [entry for entry in own if entry.claim in before and entry.test not in changed]
 
 
 async def _owed(s: Subject, start: str, listed: Manifest, earlier: list[ManifestEntry]) -> Manifest:

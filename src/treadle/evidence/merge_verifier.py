@@ -7,7 +7,15 @@ from typing import Final
 
 import msgspec
 
-from treadle.evidence.baseline import MOST, SuiteBaseline, excuse_notes, may_be_chance, red_at_start, reruns_of
+from treadle.evidence.baseline import (
+    MOST,
+    SuiteBaseline,
+    excuse_notes,
+    lost_tests,
+    may_be_chance,
+    red_at_start,
+    reruns_of,
+)
 from treadle.evidence.checks.contract import ran_of
 from treadle.evidence.code_shapes import read_pieces
 from treadle.evidence.findings import CheckProblem, join_names, note, problem
@@ -55,6 +63,8 @@ def no_proved_tests(_inst: str) -> Collection[str]:
     return ()
 
 
+_SILENT: Final = "passes without this work, and does not run with it"
+_RUNS: Final = "every test that passed before runs: no hook, option or mark leaves it out"
 _LEFT_RED: Final = "is to fail until somebody implements what it is about"
 _FAILS_THERE: Final = "fails on the branch without the result, too"
 _UNSTABLE: Final = "failed once and passed once with nothing changed"
@@ -122,6 +132,8 @@ class MergeVerifier(CommitVerifier):
             return _judge_command(None)  # a run with a check that needs tests does not start without a test command
         tree = await self._git.tree(commit)
         run = await self._measure.suite(tree)
+        if lost := await self._lost(run, commit):
+            return _judge_run(run, await self._excused(run, tree), lost)
         excused = await self._excused(run, tree) if bad_tests(run) else {}
         tests = paths_of_tests(self._case, self._inst, self._measure.settings.test_paths)
         proved = [id_ for id_ in self._proved_of(self._inst.id) if id_ in run.passed]
@@ -140,13 +152,29 @@ class MergeVerifier(CommitVerifier):
         own, red, was_red = await self._own_files(), bad_tests(run), bad_tests(earlier)
         changed = [id_ for id_ in run.tests if id_ in red and id_ in earlier.tests and id_ not in was_red]
         changed += [id_ for id_ in was_red if id_ in run.tests and id_ not in red and file_of(id_, earlier) in own]
-        changed += [id_ for id_ in earlier.collected if id_ not in run.collected and file_of(id_, earlier) in own]
+        kept = run.tests.keys() - set(run.with_verdict("skipped", "xfailed"))
+        known = earlier.tests.keys() - set(earlier.with_verdict("skipped", "xfailed"))
+        changed += sorted(id_ for id_ in known if id_ not in kept and file_of(id_, earlier) in own)
         old = await self._bad_before(run, tree, [id_ for id_ in changed if id_ in run.tests], earlier)
         charged = [id_ for id_ in changed if id_ not in old]
         said = f"other verdicts than before: {join_names(charged)}" if charged else ""
         notes = _data(excuse_notes(old))
         coded = [problem("has another verdict than before", test=id_, code="colour.changed").data for id_ in charged]
         return TrialResult(not charged, said, tuple(charged), run_evidence(run).evidence, (*coded, *notes))
+
+    async def _lost(self, run: TestRun, commit: str) -> list[str]:
+        """Return the tests that pass where the result is merged into and do not run in it, by whatever means.
+
+        A root is merged into the commit that it started from; the user's branch may have moved on since.
+        """
+        if not run.is_believable:
+            return []
+        parent = await self._git.parent_head(self._case.state, self._inst.id) if self._inst.parent else ""
+        base = parent or await self._git.origin(self._case.state, self._inst.id)
+        earlier = await self._measure.known_suite(await self._git.tree(base))
+        lost = await lost_tests(self._git, run, earlier, base, commit, await self._own_files())
+        skipped = run.with_verdict("skipped", "xfailed")
+        return [*lost, *(id_ for id_ in skipped if id_ in earlier.passed)]
 
     async def _excused(self, run: TestRun, tree: str) -> dict[str, CheckProblem]:
         """Return a note for each excused test: it waits for others, was left red, or was bad before the run."""
@@ -200,12 +228,15 @@ def _data(notes: Iterable[CheckProblem]) -> list[dict[str, Json]]:
     return [{**one.data, "note": True} for one in notes]
 
 
-def _judge_run(run: TestRun, excused: Mapping[str, CheckProblem | None] = MappingProxyType({})) -> TrialResult:
+def _judge_run(
+    run: TestRun, excused: Mapping[str, CheckProblem | None] = MappingProxyType({}), lost: Iterable[str] = ()
+) -> TrialResult:
     """Judge a merge by a test run, without the excused tests. A test excused with None gets no note: it is outside the
-    question, such as a test outside the contract suite.
+    question, such as a test outside the contract suite. `lost`: tests that passed before and do not run any more.
     """
     failing = {id_: test for id_, test in bad_tests(run).items() if id_ not in excused}
-    faults = [*reason_for_doubt(run), *(describe_test(test) for test in failing.values())]
+    silent = [problem(_SILENT, test=id_, expected=_RUNS, code="green.lost") for id_ in lost]
+    faults = [*reason_for_doubt(run), *(describe_test(test) for test in failing.values()), *silent]
     kept = run_evidence(run).evidence
     # A bad exit code proves nothing about chosen tests if the whole suite ran with them.
     is_of_others = not RAN_MORE.isdisjoint(run.limits) and bool(run.chosen) and not run.problems
@@ -214,7 +245,8 @@ def _judge_run(run: TestRun, excused: Mapping[str, CheckProblem | None] = Mappin
         return TrialResult(False, said, ran=kept)
     notes = [one for _, one in sorted(excused.items()) if one is not None]
     said = "\n".join(map(str, faults)) or "\n".join(map(str, notes))
-    return TrialResult(not faults, said, tuple(failing), kept, (*(one.data for one in faults), *_data(notes)))
+    charged = (*failing, *(one.test for one in silent))
+    return TrialResult(not faults, said, charged, kept, (*(one.data for one in faults), *_data(notes)))
 
 
 async def _judge_apart(
@@ -301,10 +333,8 @@ class DeliveryVerifier:
         apart = await _judge_apart(tried, self._measure, tree, [id_ for id_ in self._proved if id_ in proofs], tests)
         if not apart.ok:
             return DeliveryFailure("criteria", apart.details, apart.failing)
-        if gone := await self._gone(run, onto, own):
-            return DeliveryFailure(
-                "suite", f"tests of the branch are not found any more: {join_names(gone)}", tuple(gone)
-            )
+        if gone := await self._gone(run, commit, onto, own):
+            return DeliveryFailure("suite", f"tests of the branch do not run any more: {join_names(gone)}", tuple(gone))
         return None
 
     async def tests_changed_by_hand(self, verified: str, tip: str) -> list[str]:
@@ -384,11 +414,11 @@ class DeliveryVerifier:
         waiting = [id_ for id_ in left_red(self._case) if id_ in bad_tests(run)]
         return known | {id_: note(_LEFT_RED, test=id_, code="green.left_red") for id_ in waiting}
 
-    async def _gone(self, run: TestRun, onto: str, own: Collection[str]) -> list[str]:
-        """Return the tests that passed on the branch and are missing now, in files that the result does not change."""
-        tree = await self._git.tree(onto)
-        gone = [id_ for id_ in (await self._measure.collected(tree)).ids if id_ not in run.collected]
-        if not gone:
-            return []
-        before = await self._measure.known_suite(tree)
-        return [id_ for id_ in gone if id_ in before.passed and file_of(id_, before) not in own]
+    async def _gone(self, run: TestRun, commit: str, onto: str, own: Collection[str]) -> list[str]:
+        """Return the tests that pass on the branch and do not run with the result: gone, deselected or skipped.
+
+        A file that the result changes may give a test another name.
+        """
+        before = await self._measure.known_suite(await self._git.tree(onto))
+        lost = await lost_tests(self._git, run, before, onto, commit, own)
+        return sorted({*lost, *(before.passed & set(run.with_verdict("skipped", "xfailed")))})

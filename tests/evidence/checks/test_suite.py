@@ -274,6 +274,9 @@ OLDER = "tests/calc/test_old.py::test_old"
 PASSES = "from src.calc.old import old\n\n\ndef test_old() -> None:\n    assert old() == 1\n"
 RENAMED = PASSES.replace("test_old", "test_older")
 SKIPPED = PASSES.replace("def test", "import pytest\n\n\n@pytest.mark.skip\ndef test")
+HIDDEN = PASSES.replace("def test_old", "def _test_old")
+MORE = "".join(f"def test_{n}() -> None:\n    raise NotImplementedError\n\n\n" for n in range(3))
+HOLLOW = PASSES.replace("assert", "assert True or")
 REWRITTEN = PASSES.replace("== 1", "== 3")
 
 
@@ -414,10 +417,26 @@ def test_an_old_test_that_can_never_fail_is_not_charged(tmp_path: Path) -> None:
         ({"tests/calc/test_old.py": None}, {OLDER: "unbroken.lost"}),
         ({"tests/calc/test_old.py": SKIPPED}, {OLDER: "unbroken.failing"}),
         ({"tests/calc/test_old.py": RENAMED}, {}),
+        ({"tests/calc/test_old.py": HIDDEN, "tests/calc/test_add.py": MORE}, {OLDER: "unbroken.lost"}),
+        ({"tests/calc/test_old.py": None, "tests/calc/test_moved.py": PASSES}, {}),
+        ({"tests/calc/test_old.py": RENAMED.replace("== 1", "in (1, 2)")}, {OLDER: "unbroken.lost"}),
+        ({"tests/calc/test_old.py": HOLLOW}, {OLDER: "tests.rewritten"}),
         ({"tests/calc/test_old.py": REWRITTEN}, {}),
         ({"src/calc/new.py": SKELETON, "tests/calc/test_add.py": TEST}, {}),
     ],
-    ids=["broken", "uncollected", "lost", "skipped", "renamed", "rewritten", "harmless"],
+    ids=[
+        "broken",
+        "uncollected",
+        "lost",
+        "skipped",
+        "renamed",
+        "hidden",
+        "moved",
+        "rewritten and renamed",
+        "hollow",
+        "rewritten",
+        "harmless",
+    ],
 )
 def test_a_step_that_breaks_a_passing_test_is_refused(
     tmp_path: Path, files: dict[str, str | None], expected: dict[str, str]
@@ -429,6 +448,36 @@ def test_a_step_that_breaks_a_passing_test_is_refused(
         verdict = await stage.claim("scaffold", "InitWork", files, checks="checkpoint unbroken")
         assert found(stage, verdict, "unbroken") == expected
         assert verdict.results[1].ok is not bool(expected)
+
+    run(story())
+
+
+OWN = "def test_own() -> None:\n    assert [1]\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "codes"),
+    [
+        ({"tests/calc/test_old.py": HOLLOW}, ["tests.rewritten"]),
+        ({"tests/calc/test_old.py": HIDDEN, "tests/calc/test_more.py": OWN}, ["green.lost"]),
+        ({"tests/calc/test_old.py": RENAMED}, []),
+        ({"tests/calc/test_own.py": OWN.replace("[1]", "[1, 2]")}, []),
+        ({"tests/calc/test_own.py": OWN.replace("test_own", "test_mine").replace("[1]", "[1, 2]")}, []),
+        ({"tests/calc/conftest.py": "def pytest_collection_modifyitems(items):\n    del items[1:]\n"}, ["green.lost"]),
+    ],
+    ids=["hollow", "hidden", "renamed", "its own rewritten", "its own replaced", "deselected"],
+)
+def test_a_refactoring_of_tests_leaves_those_from_before_the_work(
+    tmp_path: Path, files: dict[str, str | None], codes: list[str]
+) -> None:
+    old = {"src/calc/old.py": "def old() -> int:\n    return 1\n", "tests/calc/test_old.py": PASSES}
+
+    async def story() -> None:
+        stage = await Stage(tmp_path, files={**FILES, **old}).start()
+        await stage.claim("tests", "TestsReady", {"tests/calc/test_own.py": OWN}, checks="checkpoint")
+        verdict = await stage.claim("tests", "TestsReady", files, checks="checkpoint green", n="2.1")
+        assert sorted({one for one in stage.codes(verdict, "green") if one != "green.tampering"}) == codes
+        assert verdict.results[1].ok is not bool(codes)
 
     run(story())
 

@@ -147,7 +147,13 @@ def _set_aside(listed: Manifest) -> list[CheckProblem]:
 def _uncovered(criterion: str, listed: Manifest) -> CheckProblem:
     wanted = f'a test that stands for "{criterion}"'
     what = f"criterion {criterion} has no test"
-    return problem(what, _place(listed), expected=wanted, criterion=criterion, code="manifest.uncovered")
+    old = next((it for it in listed.set_aside if it.criterion == criterion and not it.is_contract), None)
+    if old is None or old in listed.foreign:
+        return problem(what, _place(listed), expected=wanted, criterion=criterion, code="manifest.uncovered")
+    what += f": the entry of '{old.test}' is left from earlier work, and its test is as it was before this run"
+    wanted = f"a test that fails because {criterion} is missing. If {criterion} only keeps existing behaviour, enter"
+    wanted += f" '{old.test}' as `holds:SPEC/{criterion}`, with the id of this spec; a person then decides at the merge"
+    return problem(what, old.file, old.line, old.test, wanted, criterion=criterion, code="manifest.uncovered")
 
 
 async def _faults(s: Subject, listed: Manifest) -> list[CheckProblem]:

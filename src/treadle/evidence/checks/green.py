@@ -15,12 +15,15 @@ from treadle.evidence.baseline import (
     EXCUSED,
     FLAKY,
     describe_flaky,
+    describe_rewritten,
     describe_with_past,
     excuse_notes,
     excused_tests,
     failing_before,
     flaky_among,
+    lost_in_step,
     may_be_chance,
+    rewritten_tests,
     sent_back,
 )
 from treadle.evidence.checks.red import is_red
@@ -48,7 +51,6 @@ from treadle.evidence.suite import (
 )
 from treadle.protocol.items import Json
 from treadle.toolchains.results import TestResult, TestRun
-from treadle.toolchains.test_names import function_of
 
 # Detects tests or parts of their runner that code has replaced for good while it ran: no honest code does that.
 
@@ -285,19 +287,20 @@ async def unbroken(s: Subject) -> CheckOutcome:
     problems += [_broken(now[id_]) for id_ in uncollected if ids_in(earlier, [file_of(id_, run)])]
     unread = {file_of(id_, run) for id_ in uncollected}
 
-    # A test may get another name in a file that the step rewrote. Of one with parameters, the function has to be there:
-    # some projects have ids that are other ones in every run.
-    functions = {function_of(id_) for id_ in run.collected}
-    gone = sorted(id_ for id_ in earlier.passed if function_of(id_) not in functions)
-    rewritten = {path for path in s.paths() if may_change(s, path)}
-    is_kept = len(run.collected) >= len(earlier.collected)
     problems += [
-        problem("passed before this step, and is gone", test=id_, expected=_KEPT, code="unbroken.lost")
-        for id_ in gone
-        if file_of(id_, earlier) not in unread and not (is_kept and file_of(id_, earlier) in rewritten)
+        problem(f"passed before this step, and {how}", test=id_, expected=_KEPT, code="unbroken.lost")
+        for id_, how in (await lost_in_step(s, run, earlier)).items()
+        if file_of(id_, earlier) not in unread
     ]
+    problems += await _rewritten(s, run)
     said = conclude(problems, excuse_notes(old), run_evidence(run))
     return msgspec.structs.replace(said, facts={EXCUSED: dict[str, Json](old)} if old else {})
+
+
+async def _rewritten(s: Subject, run: TestRun) -> list[CheckProblem]:
+    """Return a problem for each old test that this step has rewritten and that still passes, as at `red`."""
+    mine = [path for path in s.changed_tests() if may_change(s, path)] if s.has_lane else []
+    return [describe_rewritten(id_) for id_ in await rewritten_tests(s, run, ids_in(run, mine), of_step=True)]
 
 
 def _by_exit_code(run: TestRun, earlier: TestRun, *, writes_tests: bool) -> CheckOutcome:
@@ -345,7 +348,7 @@ async def _whole(
     # A file that ends the test run at its import is reported already, and the other tests are unknown.
     ended_at_import = any(test.phase == "collect" and test.kind == "exit" for test in run.tests.values())
     if not reason_for_doubt(run) and not ended_at_import:
-        problems += lost(run, await suite_before(s), keeps_ids=s.is_frozen or not s.has_lane)
+        problems += [*await _lost_at_green(s, run), *await _rewritten(s, run)]
     hints = [note(f"{one} (seen during the run)", code="green.tampering") for one in run.tampering]
     said = conclude(problems, [*notes, *hints], run_evidence(run))
     facts: dict[str, Json] = {"flaky": list(flaky), "mirrored": list(run.mirrored), EXCUSED: dict[str, Json](old)}
@@ -376,8 +379,13 @@ async def _of_others(s: Subject, run: TestRun, failing: Iterable[str]) -> set[st
     return {id_ for id_ in foreign & set(bad_tests(origin)) if id_ not in known and file_of(id_, run) not in known}
 
 
-def lost(run: TestRun, earlier: TestRun, *, keeps_ids: bool) -> list[CheckProblem]:
-    """Return problems for tests that no longer count: skipped, expected to fail, or gone."""
+async def _lost_at_green(s: Subject, run: TestRun) -> list[CheckProblem]:
+    """Return problems for tests that no longer count: skipped, expected to fail, deselected, or gone.
+
+    A step that may write tests may replace the instance's own ones, as long as there are no fewer. A test from before
+    the instance stays, or gets another name only.
+    """
+    earlier = await suite_before(s)
     problems = [
         problem("ran before and is skipped now", test=id_, expected="it runs", code="green.skipped")
         for id_ in run.with_verdict("skipped")
@@ -388,15 +396,20 @@ def lost(run: TestRun, earlier: TestRun, *, keeps_ids: bool) -> list[CheckProble
         for id_ in run.with_verdict("xfailed")
         if id_ in earlier.tests and earlier.tests[id_].verdict != "xfailed"
     ]
-    gone = [id_ for id_ in earlier.collected if id_ not in run.collected]
-    if keeps_ids:
-        wanted = "every earlier test"
-        return problems + [problem("is gone", test=id_, expected=wanted, code="green.lost") for id_ in gone]
-    if len(run.collected) < len(earlier.collected):
-        less = f"there were {len(earlier.collected)} tests, now there are {len(run.collected)}"
-        what = f"{less}; gone: {', '.join(gone[:5])}"
-        problems.append(problem(what, expected="no fewer tests than before", code="green.lost"))
-    return problems
+    collected = set(run.collected)
+    silent = [id_ for id_ in earlier.tests if id_ in collected and id_ not in run.tests]
+    what = "no longer runs, though it is still collected"
+    problems += [problem(what, test=id_, expected="every earlier test runs", code="green.lost") for id_ in silent]
+    gone = [id_ for id_ in earlier.collected if id_ not in collected]
+    if not s.is_frozen and s.has_lane:
+        if gone and len(run.collected) < len(earlier.collected):
+            less = f"there were {len(earlier.collected)} tests, now there are {len(run.collected)}"
+            said = f"{less}; gone: {', '.join(gone[:5])}"
+            problems.append(problem(said, expected="no fewer tests than before", code="green.lost"))
+        old = (await suite_at_origin(s)).passed if gone else frozenset[str]()
+        gone = [id_ for id_ in await lost_in_step(s, run, earlier) if id_ in old and id_ not in collected]
+    wanted = "every earlier test"
+    return problems + [problem("is gone", test=id_, expected=wanted, code="green.lost") for id_ in gone]
 
 
 async def same_colour(s: Subject) -> CheckOutcome:
@@ -412,14 +425,17 @@ async def same_colour(s: Subject) -> CheckOutcome:
     owned = await owned_files(s)
     mine, others, now = _colours(earlier), _colours(theirs), _colours(run)
     expected: dict[str, tuple[str, ...]] = {
-        id_: (colour,) for id_, colour in mine.items() if file_of(id_, earlier) in owned
+        id_: (colour,) if colour != "skipped" else (colour, "green")
+        for id_, colour in mine.items()
+        if file_of(id_, earlier) in owned
     }
     added = [id_ for id_ in others if id_ not in mine and file_of(id_, theirs) in owned]
     if added:  # in a file that both sides changed; what this work has removed there was there when it began
         added = [id_ for id_ in added if id_ not in (await suite_at_origin(s)).collected]
     for id_, colour in others.items():
         if file_of(id_, theirs) not in owned or id_ in added:
-            expected[id_] = ("green",) if "green" in (colour, mine.get(id_)) else ("red", "green")
+            is_green = "green" in (colour, mine.get(id_)) and colour != "skipped"
+            expected[id_] = ("green",) if is_green else (colour, "red", "green")
     changed = [id_ for id_, wanted in expected.items() if now.get(id_) not in wanted]
     old = await excused_tests(s, run, [id_ for id_ in changed if id_ in now])
     problems = [
@@ -474,7 +490,8 @@ async def _replaced_tests(s: Subject, own: str, parent: str, owned: Iterable[str
     return problems
 
 
+_COLOURS: Final = {"passed": "green", "skipped": "skipped", "xfailed": "skipped"}
+
+
 def _colours(run: TestRun) -> dict[str, str]:
-    return {
-        id_: "red" if id_ in run.failed or test.verdict == "xpassed" else "green" for id_, test in run.tests.items()
-    }
+    return {id_: _COLOURS.get(test.verdict, "red") for id_, test in run.tests.items()}

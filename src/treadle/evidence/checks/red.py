@@ -7,12 +7,16 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
+import msgspec
+
 from treadle.evidence.baseline import (
     EXCUSED,
     describe_flaky,
+    describe_rewritten,
     excuse_notes,
     excused_tests,
     flaky_among,
+    lost_in_step,
     lucky_tests,
     rewritten_tests,
 )
@@ -123,8 +127,22 @@ async def red_one(s: Subject) -> CheckOutcome:
 async def added(s: Subject) -> CheckOutcome:
     """Check as `red` does, but let a test of existing behaviour pass if it fails without the code that it calls."""
     if not s.changed_tests():
-        return conclude(notes=[note("no test was added", code="red.nothing_new")])
+        return await _nothing_added(s)
     return await _red(s, exactly=0, may_pass=True)
+
+
+async def _nothing_added(s: Subject) -> CheckOutcome:
+    """Require of work without new tests that the old ones run: a deleted file or a setting may silence them, too."""
+    notes = [note("no test was added", code="red.nothing_new")]
+    if not s.paths():
+        return conclude(notes=notes)
+    run = await suite_on_work(s)
+    if problems := reason_for_doubt(run):
+        return conclude(problems, notes, run_evidence(run))
+    broken = await _no_longer_green(s, run, await suite_before(s))
+    old = await excused_tests(s, run, [one.test for one in broken if one.test in run.tests])
+    said = conclude([one for one in broken if one.test not in old], [*notes, *excuse_notes(old)], run_evidence(run))
+    return msgspec.structs.replace(said, facts={EXCUSED: dict[str, Json](old)} if old else {})
 
 
 async def _red(s: Subject, exactly: int, *, may_pass: bool = False) -> CheckOutcome:
@@ -144,7 +162,7 @@ async def _red(s: Subject, exactly: int, *, may_pass: bool = False) -> CheckOutc
     reds = [id_ for id_ in failing if id_ not in flaky and id_ not in lucky]
     problems = [_not_red(s, run.tests[id_]) for id_ in fresh if id_ not in failing]
     problems += [describe_flaky(run, id_) for id_ in flaky] + [_by_chance(id_) for id_ in lucky]
-    problems += [one for one in _no_longer_green(s, run, earlier, fresh) if one.test not in old]
+    problems += [one for one in await _no_longer_green(s, run, earlier) if one.test not in old]
     met_before = {*fresh, *earlier.tests}
     satisfied = [id_ for id_ in _written_now(s, run) if id_ in run.passed and id_ not in met_before]
     hollow = await hollowed_trees(s, run, satisfied) if may_pass else []
@@ -156,7 +174,7 @@ async def _red(s: Subject, exactly: int, *, may_pass: bool = False) -> CheckOutc
     said, wanted = (_IDLE, _NOTICING) if may_pass else (_DEMANDS_NOTHING, RIGHT)
     problems += [problem(said, test=id_, expected=wanted, code="red.vacuous") for id_ in satisfied if id_ not in proved]
     problems += [_never_failed(run, id_, criterion) for id_, criterion in unseen.items() if id_ not in proved]
-    problems += [_rewritten(id_) for id_ in await rewritten_tests(s, run, _written_now(s, run))]
+    problems += [describe_rewritten(id_) for id_ in await rewritten_tests(s, run, _written_now(s, run))]
     problems += _count(reds, exactly, bool(proved))
     if not exactly:
         planned = await planned_tests(s, run)
@@ -266,30 +284,18 @@ def _not_red(s: Subject, test: TestResult) -> CheckProblem:
     return problem(said, test.file, test.line, test.id, red_advice(test, adds_stubs=bool(s.scope.stubs)), code=code)
 
 
-def _no_longer_green(s: Subject, run: TestRun, earlier: TestRun, fresh: Sequence[str]) -> list[CheckProblem]:
+async def _no_longer_green(s: Subject, run: TestRun, earlier: TestRun) -> list[CheckProblem]:
+    """Return a problem for each test that passed before this step and now fails, is skipped, or does not run at all."""
     problems: list[CheckProblem] = []
     written = set(_written_now(s, run))
-    for id_ in sorted(earlier.passed):
-        test = run.tests.get(id_)
-        if test is None:
-            gone = problem(
-                "passed before and is gone",
-                test=id_,
-                expected="every test that passed before still does",
-                code="green.lost",
-            )
-            problems += [gone] if len(run.collected) < len(earlier.collected) + len(fresh) else []
-        elif test.verdict != "passed" and not (id_ in written and is_red(test)):
-            problems.append(
-                problem(
-                    f"passed before and is {test.verdict} now",
-                    test.file,
-                    test.line,
-                    id_,
-                    "it still passes",
-                    code="green.broken",
-                )
-            )
+    wanted = "every test that passed before still runs and passes"
+    for id_, how in (await lost_in_step(s, run, earlier)).items():
+        problems.append(problem(f"passed before and {how}", test=id_, expected=wanted, code="green.lost"))
+    for id_ in sorted(earlier.passed & run.tests.keys()):
+        test = run.tests[id_]
+        if test.verdict != "passed" and not (id_ in written and is_red(test)):
+            what = f"passed before and is {test.verdict} now"
+            problems.append(problem(what, test.file, test.line, id_, "it still passes", code="green.broken"))
     return problems
 
 
@@ -361,12 +367,6 @@ def _never_failed(run: TestRun, id_: str, criterion: str) -> CheckProblem:
 def _by_chance(id_: str) -> CheckProblem:
     what = "is an old test that does not always fail on the base commit, so its failure proves nothing"
     return problem(what, test=id_, expected="a new test that fails because the behaviour is missing", code="red.chance")
-
-
-def _rewritten(id_: str) -> CheckProblem:
-    what = "is an old test that passed before; its body was changed, and it still passes, so it may demand less now"
-    wanted = "the old test as it was; what is to change fails in it now, and what is new stands in a new test"
-    return problem(what, test=id_, expected=wanted, code="tests.rewritten")
 
 
 async def _held(s: Subject, run: TestRun) -> tuple[list[CheckProblem], list[CheckProblem]]:
