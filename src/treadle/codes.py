@@ -243,6 +243,7 @@ EVIDENCE: Final[dict[str, str]] = {
     "tasks.bad_path": "A task owns a path that cannot be used.",
     "tasks.same_name": "Two tasks have the same name.",
     "tasks.shared_file": "Two tasks own the same file.",
+    "tests.adopted": "A step changed a test that failed before the run, still fails, and stands for no criterion.",
     "tests.blind": "The tests of a criterion pass whatever the code returns.",
     "tests.borrowed_value": "A test takes its expected value from the code under test.",
     "tests.configuration": "A step changed the configuration of the tests.",

@@ -23,7 +23,7 @@ from treadle.evidence.subject import WRITES_TESTS, Subject
 from treadle.evidence.suite import bad_tests, describe_test, file_of, suite_before, suite_on_work
 from treadle.protocol.model import Graph, tag_of
 from treadle.toolchains.results import TestRun
-from treadle.toolchains.test_names import function_of
+from treadle.toolchains.test_names import function_of, names_of
 
 # The exits by which a step can send tests back to the steps that write them.
 
@@ -92,9 +92,17 @@ def sent_back(s: Subject) -> str:
     """Describe how to send a flaky test back to its author; empty where the step may change tests itself."""
     if not s.is_frozen:
         return ""
+    return f". If the code is deterministic, the test is at fault, and this step may not change it: {_how_to_send(s)}"
+
+
+def handed_back(s: Subject) -> str:
+    """Describe how to hand back a test that others have changed; empty where the step may change tests itself."""
+    return f"it passes; if it cannot, this step may not change it: {_how_to_send(s)}" if s.is_frozen else ""
+
+
+def _how_to_send(s: Subject) -> str:
     exits = ways_back(s)
-    how = f"answer with {' or '.join(exits)} and name the test" if exits else "say so in the answer"
-    return f". If the code is deterministic, the test is at fault, and this step may not change it: {how}"
+    return f"answer with {' or '.join(exits)} and name the test" if exits else "say so in the answer"
 
 
 FAILING: Final = "baseline.failing"
@@ -321,6 +329,35 @@ async def lost_in_step(s: Subject, run: TestRun, earlier: TestRun) -> dict[str, 
     return {id_: "no longer runs, though it is still collected" if id_ in run.collected else "is gone" for id_ in lost}
 
 
+async def adopted_tests(s: Subject, run: TestRun, ids: Iterable[str]) -> list[str]:
+    """Those of some failing tests that failed before the run, that this step has changed, and that prove nothing.
+
+    An unchanged test is not charged to anybody. A changed one is, so the step that has to make the tests pass would pay
+    for a test that it may not change.
+    """
+    tree = await s.git.tree(await s.start())
+    failing = bad_tests(run)
+    known = [id_ for id_ in ids if id_ in failing]
+    known = [id_ for id_ in known if id_ in bad_tests(await s.measure.known_suite(tree))] if known else []
+    if not known:
+        return []
+    entries, names = (await read_manifest(s)).entries, names_of(run)
+    listed = {id_ for entry in entries for id_ in names.resolve(entry.test)}
+    repaired = (await suite_before(s)).passed
+    left = [id_ for id_ in known if id_ not in listed and id_ not in repaired]
+    baseline = SuiteBaseline(s.git, s.measure, s.work.base, s.work.base)
+    return sorted(set(left) - await baseline.unchanged(s.work.base, s.work.commit, run, left))
+
+
+def describe_adopted(id_: str) -> CheckProblem:
+    """Describe a test that failed before the run, and that a step has changed for no criterion."""
+    what = (
+        "failed before this run, was changed by this step, and stands for no criterion, so its failure would be charged"
+    )
+    wanted = "the test as it was; what is to pass from now on stands in a new test, or in the manifest for a criterion"
+    return problem(what, test=id_, expected=wanted, code="tests.adopted")
+
+
 # Old tests that no longer run. A hook, an option or a mark may keep a collected test from running, so only a result
 # counts.
 
@@ -406,13 +443,13 @@ def excuse_notes(found: dict[str, str]) -> list[CheckProblem]:
     return [note(_WORDS[code], test=id_, code=code) for id_, code in sorted(found.items())]
 
 
-def describe_with_past(run: TestRun, id_: str, known: Iterable[str]) -> CheckProblem:
+def describe_with_past(run: TestRun, id_: str, known: Iterable[str], advice: str = "") -> CheckProblem:
     """A test that did not pass, and whether that is anything new."""
     one = describe_test(run.tests[id_])
     if id_ not in known:
         return one
     said = f"{TOO}, and this work has changed it or lists it in its manifest; {one.what}"
-    return problem(said, one.file, one.line, one.test, one.expected, code=one.code)
+    return problem(said, one.file, one.line, one.test, one.expected + advice, code=one.code)
 
 
 async def baseline_notes(s: Subject) -> tuple[CheckProblem, ...]:

@@ -14,6 +14,8 @@ import msgspec
 from treadle.evidence.baseline import (
     EXCUSED,
     FLAKY,
+    adopted_tests,
+    describe_adopted,
     describe_flaky,
     describe_rewritten,
     describe_with_past,
@@ -21,6 +23,7 @@ from treadle.evidence.baseline import (
     excused_tests,
     failing_before,
     flaky_among,
+    handed_back,
     lost_in_step,
     may_be_chance,
     rewritten_tests,
@@ -293,6 +296,7 @@ async def unbroken(s: Subject) -> CheckOutcome:
         if file_of(id_, earlier) not in unread
     ]
     problems += await _rewritten(s, run)
+    problems += [describe_adopted(id_) for id_ in await adopted_tests(s, run, sorted(written))]
     said = conclude(problems, excuse_notes(old), run_evidence(run))
     return msgspec.structs.replace(said, facts={EXCUSED: dict[str, Json](old)} if old else {})
 
@@ -336,7 +340,7 @@ async def _whole(
     known = await failing_before(s, run) if failing else set()
     is_strict = s.measure.settings.flaky != "accept"
     problems = [*await hidden_code(s), *await hiding_modules(s, run), *reason_for_doubt(run)]
-    problems += (describe_with_past(run, id_, known) for id_ in failing if id_ not in flaky)
+    problems += (describe_with_past(run, id_, known, handed_back(s)) for id_ in failing if id_ not in flaky)
     problems += [*(named if is_strict else []), *await exchanged_parts(s, run)]
     notes = [*excuse_notes(old), *notes, *([] if is_strict else named)]
     if not problems or run.bent:

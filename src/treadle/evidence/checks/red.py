@@ -11,6 +11,8 @@ import msgspec
 
 from treadle.evidence.baseline import (
     EXCUSED,
+    adopted_tests,
+    describe_adopted,
     describe_flaky,
     describe_rewritten,
     excuse_notes,
@@ -175,6 +177,7 @@ async def _red(s: Subject, exactly: int, *, may_pass: bool = False) -> CheckOutc
     problems += [problem(said, test=id_, expected=wanted, code="red.vacuous") for id_ in satisfied if id_ not in proved]
     problems += [_never_failed(run, id_, criterion) for id_, criterion in unseen.items() if id_ not in proved]
     problems += [describe_rewritten(id_) for id_ in await rewritten_tests(s, run, _written_now(s, run))]
+    problems += [describe_adopted(id_) for id_ in await adopted_tests(s, run, _written_now(s, run))]
     problems += _count(reds, exactly, bool(proved))
     if not exactly:
         planned = await planned_tests(s, run)
