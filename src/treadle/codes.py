@@ -82,6 +82,7 @@ EVIDENCE: Final[dict[str, str]] = {
     "document.unknown_schema": "The protocol asks for a kind of document that Treadle does not know.",
     "document.unreadable": "A document cannot be parsed.",
     "evidence.never_green": "A test of a criterion was not seen passing after it had failed.",
+    "evidence.holds": "A criterion only keeps what was there, as the author of its tests states; a person decides.",
     "evidence.never_red": "A test of a criterion was never seen failing for the right reason.",
     "evidence.no_test": "No test stands for a criterion.",
     "evidence.not_approved": "Nobody has approved the work on a criterion since its tests passed.",
