@@ -86,6 +86,7 @@ EVIDENCE: Final[dict[str, str]] = {
     "document.unreadable": "A document cannot be parsed.",
     "evidence.grade": "The grade of a criterion is lower than `verification.minimum`.",
     "evidence.never_green": "A test of a criterion was not seen passing after it had failed.",
+    "evidence.holds": "A criterion only keeps what was there, as the author of its tests states; a person decides.",
     "evidence.never_red": "A test of a criterion was never seen failing for the right reason.",
     "evidence.no_test": "No test stands for a criterion.",
     "evidence.not_approved": "Nobody has approved the work on a criterion since its tests passed.",

@@ -218,7 +218,14 @@ def test_a_result_is_refused_if_its_own_test_fails_on_the_branch(shop: Shop) -> 
 def test_failures_that_the_branch_already_has_are_not_charged(shop: Shop) -> None:
     shop.module("pen")
     shop.commit("broken", test_broken="def test_broken():\n    assert False\n")
-    assert treadle("deliver", "pen", "--rebase").code == 0
+    onto = shop.git("rev-parse", "main")
+    done = treadle("deliver", "pen", "--rebase")
+    assert done.code == 0
+    excused, code = "test_broken.py::test_broken", "baseline.failing"
+    assert treadle("evidence", "pen", "--json").json()["result"]["excused"] == {excused: code}
+    for said in (done.out, treadle("evidence", "pen").out, treadle("status", "pen").out):
+        assert said.count(excused) == said.count(f"[{code}]") == 1
+        assert onto[:12] in said
     assert shop.git("log", "--format=%s").splitlines()[:2] == ["feat(PEN): Add the module pen", "broken"]
 
 

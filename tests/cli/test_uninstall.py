@@ -88,6 +88,9 @@ def test_the_project_is_as_it_was_before_init(plain: Kept) -> None:
     assert (listed["names"], len(listed["hooks"]), listed["removed"]) == (["it"], 1, False)
     assert {one["code"] for one in listed["reasons"]} == {"uninstall.undelivered"}
 
+    for words, warned in (((), True), (("--force",), False)):
+        tried = treadle("uninstall", "--config", "--dry-run", *words)
+        assert (tried.code, "[uninstall.undelivered]" in tried.out) == (0, warned), "what the command itself will do"
     assert treadle("uninstall", "--config", "--yes").code == 2
     assert refusal(plain) == "uninstall.undelivered"
     assert treadle("uninstall", "--config", "--force").code == 2, "nobody has said yes"

@@ -142,7 +142,7 @@ def test_a_criterion_with_a_test_that_never_failed_waits_for_a_person(place: Pat
     end = stands_on_old_tests(place, {OF_A_PEN: "holds:AC-2: the price stays"}).run()
     assert (end.outcome, end.steps()[-1]) == ("", "merge MergeRejected.Unverified")
     assert [it.id.partition("#")[0] for it in end.open] == ["root:unverified"]
-    assert codes(end, "root:merge#1.1") == ["evidence.never_red"]
+    assert codes(end, "root:merge#1.1") == ["evidence.holds"]
 
 
 @pytest.mark.soak
@@ -170,7 +170,7 @@ def test_a_person_can_let_it_pass_and_the_evidence_says_so(place: Path) -> None:
     tally = proved["tally"]
     assert (proved["verdict"], tally["verified"], tally["waived"]) == ("accepted", 2, 1)
     [waived] = [it for it in proved["criteria"] if it["standing"] != "verified"]
-    assert (waived["spec"], waived["id"], waived["codes"]) == ("basket", "AC-2", ["evidence.never_red"])
+    assert (waived["spec"], waived["id"], waived["codes"]) == ("basket", "AC-2", ["evidence.holds"])
     assert (waived["waiver"]["choice"], waived["waiver"]["note"]) == ("accept", "It always did.")
     with chdir(end.root):
         assert treadle("deliver", "story").code == 4, "by a person's word"

@@ -11,6 +11,7 @@ from treadle.errors import TreadleError
 from treadle.store.sqlite import Store
 from treadle.views.evidence_text import score
 from treadle.views.outcomes import is_good
+from treadle.views.result import excused_lines
 
 
 def deliver_result(project: Project, store: Store, run: str, *, rebase: bool = False, accept: str = "") -> str:
@@ -30,7 +31,8 @@ def deliver_result(project: Project, store: Store, run: str, *, rebase: bool = F
     _refuse_or_vouch(store, run, accept)
     taking = take_over_rebased(project, store, record, complain) if rebase else take_over(project, record)
     found = asyncio.run(taking)
-    return f"{found.into} has the result of {run}, {found.commit[:12]}"
+    again = f", verified again on top of {found.verified_on[:12]}" if found.verified_on else ""
+    return "\n".join([f"{found.into} has the result of {run}, {found.commit[:12]}{again}", *excused_lines(found)])
 
 
 def _refuse_or_vouch(store: Store, run: str, accept: str) -> None:

@@ -63,6 +63,8 @@ def uninstall(
         print_text("nothing to remove" if traces.is_nothing else f"Treadle in {traces.root}:")
         for line in describe_traces(traces):
             print_text(line)
+    if dry_run and not as_json and not traces.is_nothing and (refusal := find_refusal(traces, force=force)):
+        print_text(f"without --dry-run, this is refused, and nothing is removed [{refusal.code}]:\n{refusal}")
     if not dry_run and not traces.is_nothing:
         refuse_removal(traces, force=force)
         is_person = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty() and not as_json
@@ -288,14 +290,22 @@ class Uninstalling:
 
 
 def refuse_removal(traces: Traces, *, force: bool) -> None:
-    """Raise `TreadleError` if there is a reason against the removal, with the code of the first one."""
-    if reasons := [one for one in traces.reasons if not (force and one.can_force)]:
-        lines = [one.text for one in reasons[:_NAMED]]
-        if len(reasons) > _NAMED:
-            lines.append(f"and {len(reasons) - _NAMED} more; `treadle uninstall --dry-run --json` lists all")
-        if all(one.can_force for one in reasons):
-            lines.append("--force removes everything anyway; the work is then lost")
-        raise TreadleError("\n".join(lines), code=reasons[0].code)
+    """Raise `TreadleError` if there is a reason against the removal."""
+    if refusal := find_refusal(traces, force=force):
+        raise refusal
+
+
+def find_refusal(traces: Traces, *, force: bool) -> TreadleError | None:
+    """Return the reasons against the removal as an error, with the code of the first one; None if there is none."""
+    reasons = [one for one in traces.reasons if not (force and one.can_force)]
+    if not reasons:
+        return None
+    lines = [one.text for one in reasons[:_NAMED]]
+    if len(reasons) > _NAMED:
+        lines.append(f"and {len(reasons) - _NAMED} more; `treadle uninstall --dry-run --json` lists all")
+    if all(one.can_force for one in reasons):
+        lines.append("--force removes everything anyway; the work is then lost")
+    return TreadleError("\n".join(lines), code=reasons[0].code)
 
 
 def _lost(run: Run, found: Result) -> Reason:

@@ -111,7 +111,8 @@ async def take_over_rebased(project: Project, store: Store, run: Run, say: Calla
             raise _unverified_refusal(run.id, result, carried, failure)
         # The result branch first: killed here, the next delivery finds a result that only needs a fast-forward.
         tip = commit if result.altered or result.branch == short_ref(integration.names(run.id).result) else ""
-        await put_verified(integration, run.id, carried, tip, result.commit if result.altered else "")
+        replaces = result.commit if result.altered else ""
+        await put_verified(integration, run.id, carried, tip, replaces, verifier.excused)
     raise PortError(f"the branch of {run.id} keeps moving; try again", retryable=True, code=MOVED)
 
 

@@ -68,7 +68,7 @@ async def find_result(integration: Integration, run: Run) -> Result | None:
     unmerged = _NO_MERGE if merge == "auto" and commit == integrated else ""
     note = refs.get(names.of_instance(ROOT, "verified"), "")
     head = await integration.refs.get(trunk.branch) if trunk.branch and not taken else ""
-    verified_on, replaces = await verified_again(integration, note, commit)
+    verified_on, replaces, excused = await verified_again(integration, note, commit)
     return Result(
         branch=short_ref(names.result) if altered else await _branch_name(integration, names, refs, commit),
         commit=commit,
@@ -78,6 +78,7 @@ async def find_result(integration: Integration, run: Run) -> Result | None:
         why="" if taken else await why_undelivered(integration, run.id) or unmerged,
         verified_on=verified_on,
         replaces=replaces,
+        excused=excused,
         moved=bool(head) and not await repository.is_ancestor(head, commit),
         on_branch=has_branch,
         altered=altered,

@@ -295,6 +295,8 @@ class DeliveryVerifier:
         """`proved`: the tests that were seen with judge and subject apart in the run."""
         self._git, self._tools, self._case, self._proved = git, tools, case, proved
         self._measure = ActivityMeasurements(git, tools, cache, case.state.run, asker, papers_of(case))
+        self.excused: dict[str, str] = {}
+        """The failing tests that the last verification did not charge to the result: test → code of the reason."""
 
     async def verify(
         self, commit: str, onto: str, own: Collection[str], proofs: Collection[str], verified: str
@@ -412,7 +414,9 @@ class DeliveryVerifier:
             unstable = await self._measure.unstable(before, steady, times) if steady else set()
             known |= {id_: note(_UNSTABLE_THERE, test=id_, code="baseline.flaky") for id_ in unstable}
         waiting = [id_ for id_ in left_red(self._case) if id_ in bad_tests(run)]
-        return known | {id_: note(_LEFT_RED, test=id_, code="green.left_red") for id_ in waiting}
+        found = known | {id_: note(_LEFT_RED, test=id_, code="green.left_red") for id_ in waiting}
+        self.excused = {id_: one.code for id_, one in sorted(found.items()) if one is not None}
+        return found
 
     async def _gone(self, run: TestRun, commit: str, onto: str, own: Collection[str]) -> list[str]:
         """Return the tests that pass on the branch and do not run with the result: gone, deselected or skipped.

@@ -1,6 +1,8 @@
 """Deliver a finished run: to its result branch and, only on request, to the user's own branch."""
 
 import os
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final, Literal
 
 import msgspec
@@ -15,6 +17,7 @@ Policy = Literal["branch", "auto", "ask", "never"]
 _WHY: Final = "Treadle-Why"
 _ONTO: Final = "Treadle-Onto"
 _REPLACES: Final = "Treadle-Replaces"
+_EXCUSED: Final = "Treadle-Excused"
 _NAMED: Final = 5
 MOVED: Final = "deliver.moved"
 
@@ -78,15 +81,22 @@ async def deliver(integration: Integration, run: str, commit: str, policy: Polic
 
 
 async def put_verified(
-    integration: Integration, run: str, carried: CarriedResult, tip: str, replaces: str = ""
+    integration: Integration,
+    run: str,
+    carried: CarriedResult,
+    tip: str,
+    replaces: str = "",
+    excused: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
     """Make a rebased result the result of the run, and record the head on which it was verified.
 
     `tip` is the expected tip of the result branch, so that a person's commits there are not overwritten. `replaces` is
-    the earlier result, if a person has changed it.
+    the earlier result, if a person has changed it. `excused` are failing tests that were not charged to the result:
+    test → code.
     """
     names = integration.names(run)
     text = f"verified again\n\n{_ONTO}: {carried.onto}\n" + (f"{_REPLACES}: {replaces}\n" if replaces else "")
+    text += f"{_EXCUSED}: {msgspec.json.encode(dict(excused)).decode()}\n" if excused else ""
     note = await integration.repository.note(carried.commit, text)
     values = {names.result: carried.commit, names.verified_result: carried.commit}
     await integration.refs.put_all(
@@ -94,15 +104,16 @@ async def put_verified(
     )
 
 
-async def verified_again(integration: Integration, note: str, commit: str) -> tuple[str, str]:
-    """Return the head on which a result was verified again, and the result that a person had changed.
+async def verified_again(integration: Integration, note: str, commit: str) -> tuple[str, str, dict[str, str]]:
+    """Return the head on which a result was verified again, the result that a person had changed, and excused tests.
 
-    Both are empty if the note is not about this commit.
+    All are empty if the note is not about this commit.
     """
     if not note or (await integration.repository.parents(note))[:1] != [commit]:
-        return "", ""
+        return "", "", {}
     message = await integration.repository.message(note)
-    return read_trailer(message, _ONTO), read_trailer(message, _REPLACES)
+    excused = msgspec.json.decode(read_trailer(message, _EXCUSED) or "{}", type=dict[str, str])
+    return read_trailer(message, _ONTO), read_trailer(message, _REPLACES), excused
 
 
 async def why_undelivered(integration: Integration, run: str) -> str:

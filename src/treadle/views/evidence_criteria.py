@@ -244,7 +244,7 @@ class Prover:
         merges = list(self._merges(inst, after))
         if tests:
             gaps = [
-                *_test_gaps(tests),
+                *_test_gaps(tests, is_held=self._is_held(inst, criterion)),
                 *self._grade_gap(tests),
                 *self._shared_test_gap(inst, criterion),
                 *self._judgement_gaps(chain, after, merging),
@@ -301,6 +301,18 @@ class Prover:
             if found:
                 return found
         return []
+
+    def _is_held(self, inst: Instance, criterion: str) -> bool:
+        """Whether the author of the tests has stated that the criterion only keeps what was there (`holds:`)."""
+        parts = {inst.id, *(one.id for one in self._tree.below(inst))}
+        said = [
+            {one.criterion for one in record.check.findings if one.code == "red.old_tests"}
+            for step, records, _ in self._steps
+            if step.instance in parts
+            for record in records
+            if record.check.check in _READ_BY
+        ]
+        return bool(said) and criterion in said[-1]
 
     def _shared_test_gap(self, inst: Instance, criterion: str) -> Iterator[Gap]:
         """Whether the criterion has no test that is not needed for another criterion of the same instance.
@@ -471,12 +483,21 @@ def _unnoticed(records: Iterable[CheckRecord], criterion: str, tests: Sequence[s
     return last[1] if last[0].issuperset(tests) else ()
 
 
-def _test_gaps(tests: Sequence[TestProof]) -> Iterator[Gap]:
+_READ_BY = frozenset({"red", "red_one"})
+"""Checks that read what the author of the tests states."""
+_HELD = (
+    "passed before the run: the author of the tests states that the criterion only keeps what was there (`holds:`), "
+    "and a person decides whether that is so"
+)
+
+
+def _test_gaps(tests: Sequence[TestProof], *, is_held: bool) -> Iterator[Gap]:
     failed = {one.id for one in tests if one.red}
     never_green = [one.id for one in tests if one.red and not one.green]
     broken = [one.id for one in tests if one.green and one.now != "passed"]
+    never = ("evidence.holds", _HELD) if is_held else ("evidence.never_red", "was never seen failing")
     for code, what, ids in (
-        ("evidence.never_red", "was never seen failing", never_failed([one.id for one in tests], failed)),
+        (*never, never_failed([one.id for one in tests], failed)),
         ("evidence.never_green", "was not seen passing after it had failed", never_green),
         ("evidence.not_passing", "does not pass any more", broken),
     ):

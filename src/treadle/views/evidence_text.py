@@ -21,7 +21,7 @@ from treadle.views.evidence import (
 )
 from treadle.views.evidence_criteria import GRADE_WORDS, OWN_WORD, UNMERGED
 from treadle.views.outcomes import is_good
-from treadle.views.result import stray_line
+from treadle.views.result import excused_lines, stray_line
 from treadle.views.status import baseline_counts
 from treadle.views.words import count_words, duration, plain
 
@@ -178,7 +178,9 @@ def result_place(evidence: Evidence) -> str:
         return f"{result.commit[:12]}; the branch {result.branch} {stray_line(result)}"
     held_by = f"on the branch {result.branch}" if result.on_branch else f"at {result.branch}"
     place = f"on {result.into}" if result.taken else held_by
-    changed = f", with changes that a person has made to {result.replaces[:12]}" if result.replaces else ""
+    changed = f", verified again on top of {result.verified_on[:12]}" if result.verified_on else ""
+    changed += f", with changes that a person has made to {result.replaces[:12]}" if result.replaces else ""
+    changed += "".join(f"; {line.strip()}" for line in excused_lines(result))
     return f"{result.commit[:12]} {place}{changed}"
 
 

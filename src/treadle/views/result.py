@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Iterator
+from itertools import islice
 from typing import Final
 
 import msgspec
@@ -32,6 +33,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 
     replaces: str = ""
     """The result before a person changed it on its branch; the changed result was verified again."""
+    excused: dict[str, str] = {}
+    """The failing tests that were not charged to the result when it was verified again: test → code of the reason."""
     on_branch: bool = True
     """Whether it has a branch of its own; otherwise it is kept below `refs/treadle/`."""
     altered: bool = False
@@ -45,6 +48,17 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
         return self.merge == "ask" and not self.taken and bool(self.into)
 
 
+_MOST_EXCUSED: Final = 10
+
+
+def excused_lines(result: Result) -> Iterator[str]:
+    """Yield each test that fails with the delivered result and is not charged to it, with the reason's code."""
+    for test, code in islice(result.excused.items(), _MOST_EXCUSED):
+        yield f"  {test} does not pass there, and is not charged to the result [{code}]"
+    if (more := len(result.excused) - _MOST_EXCUSED) > 0:
+        yield f"  and {more} more"
+
+
 def result_lines(run: str, result: Result, *, good: bool = True) -> Iterator[str]:
     """Yield the place of the result, and the exact commands that merge it."""
     if result.taken:
@@ -52,6 +66,7 @@ def result_lines(run: str, result: Result, *, good: bool = True) -> Iterator[str
         if result.replaces:
             again += f", with changes that a person has made to {result.replaces[:12]}"
         yield f"{result.into} has the result, {result.commit[:12]}{again}"
+        yield from excused_lines(result)
         return
     if result.altered:
         yield f"the verified result is {result.commit[:12]}; the branch {result.branch} {stray_line(result)}"
