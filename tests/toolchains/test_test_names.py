@@ -158,3 +158,13 @@ def test_a_go_test_resolves_by_its_file_and_by_its_package() -> None:
     names = TestNames(["example.com/m/store::TestX"], {"example.com/m/store::TestX": "store/x_test.go"})
     assert names.resolve("store/x_test.go::TestX") == names.resolve("x_test.go::TestX") == names.resolve("store::TestX")
     assert names.resolve("TestX") == ["example.com/m/store::TestX"]
+
+
+@pytest.mark.parametrize("sign", [" > ", "::"], ids=["vitest", "node"])
+def test_a_title_without_its_suite_fits_every_suite_of_its_file(sign: str) -> None:
+    ids = [f"test/a.test.js::{suite}{sign}works" for suite in ("one", "two")]
+    names = TestNames([*ids, f"test/a.test.js::one{sign}ends", f"test/b.test.js::one{sign}works"])
+    assert names.candidates("test/a.test.js::works") == ids
+    assert names.resolve("test/a.test.js::works") == []
+    assert names.resolve("test/a.test.js::ends") == [f"test/a.test.js::one{sign}ends"]
+    assert TestNames([*ids, "test/a.test.js::works"]).resolve("test/a.test.js::works") == ["test/a.test.js::works"]

@@ -15,6 +15,7 @@ from treadle.protocol.load import load
 from treadle.store.records import Stray
 from treadle.store.sqlite import Store
 from treadle.testing.scenario import Scenario, items
+from treadle.views.activity import story
 from treadle.views.chronicle import Chronicle
 from treadle.views.evidence import CheckFinding, Evidence
 from treadle.views.evidence_html import html
@@ -64,6 +65,16 @@ def test_refused_and_failed_work_stays_in_the_history() -> None:
     ]
     assert found.setbacks[0].report.startswith("### scope, green")
     assert (found.setbacks[2].instance, found.setbacks[2].step) == ("root", "impl")
+
+
+def test_a_skipped_check_has_refused_nothing() -> None:
+    unseen: dict[str, dict[str, Json]] = {one: {"skipped": True} for one in ("green", "minimal")}
+    trial = with_tests().says("root:impl#1.1", "TestsPassed", unseen, "scope", "green", "minimal")
+    found = trial.evidence()
+    assert [it.why for it in found.setbacks] == [("scope",)]
+    told = story(trial.log, "root:impl#1.1", [], NOW)
+    assert [it.check for it in told.checks if it.ok is False] == ["scope"]
+    assert "green" not in told.verdict
 
 
 def test_advice_against_accepted_work_is_a_waiver() -> None:

@@ -66,8 +66,14 @@ class Trial:
         if checks:
             id_, at = self._stamp()
             known = {**_FIELDS.get(exit_, {}), **fields}
+            skipped = {name for name, said in (facts or {}).items() if said.get("skipped")}
             results = tuple(
-                CheckResult(one.name, one.name not in fails, self.kept(one.name, facts or {}, one.name not in fails))
+                CheckResult(
+                    one.name,
+                    one.name not in fails,
+                    self.kept(one.name, facts or {}, one.name not in fails),
+                    skipped=one.name in skipped,
+                )
                 for one in checks
             )
             taken = all(one.advisory or one.name not in fails for one in checks)

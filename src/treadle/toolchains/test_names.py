@@ -159,12 +159,15 @@ def _go(package: str, name: str, file: str) -> Iterator[str]:
 
 
 def _scripts(file: str, name: str) -> Iterator[str]:
-    """`src/a.test.ts::suite > name` (vitest) and `test/a.test.js::suite::name` (node), each in the other's way, too."""
+    """`src/a.test.ts::suite > name` (vitest) and `test/a.test.js::suite::name` (node), each in the other's way, too.
+
+    Suites may be left out also after the file, as agents do: a name that then fits several tests is ambiguous.
+    """
     titles = _TITLES.split(name.removeprefix(f"{file}::"))
     for sign in ("::", " > ", " "):
-        yield from (sign.join(titles[at:]) for at in range(len(titles)))
-        whole = sign.join(titles)
-        yield from (f"{place}{between}{whole}" for place in _paths(file) for between in ("::", " > "))
+        ends = [sign.join(titles[at:]) for at in range(len(titles))]
+        yield from ends
+        yield from (f"{place}{between}{end}" for place in _paths(file) for between in ("::", " > ") for end in ends)
 
 
 def _classes(owner: str, name: str, file: str) -> Iterator[str]:

@@ -70,7 +70,7 @@ class CheckVerdict(msgspec.Struct, frozen=True, kw_only=True):
     advisory: bool
     """It informs, and refuses nothing."""
     ok: bool | None
-    """None: it has not run (yet)."""
+    """None: it has not run yet, or was skipped, because an earlier one had refused the claim."""
     report: str
     """Where its report lies."""
     codes: tuple[str, ...] = ()
@@ -253,13 +253,17 @@ def worker_of(deed: ActivityRecord, agents: Mapping[str, str]) -> str:
 def _check_verdicts(deed: ActivityRecord) -> tuple[CheckVerdict, ...]:
     """Return the checks of the claim; for an effect, the checks that it made itself."""
     own = deed.claim.results if deed.claim else ()
-    found = [CheckVerdict(check=it.check, arg="", advisory=False, ok=it.ok, report=it.report_ref) for it in own]
+    found = [
+        CheckVerdict(check=it.check, arg="", advisory=False, ok=None if it.skipped else it.ok, report=it.report_ref)
+        for it in own
+    ]
     # Results come in the order of the checks; two checks of one name differ in their argument.
     pending = list(deed.checked.results if deed.checked else ())
     for check in deed.checks:
         result = next((it for it in pending if it.check == check.name), None)
         if result is not None:
             pending.remove(result)
-        ok, report = (result.ok, result.report_ref) if result else (None, "")
+        ok = None if result is None or result.skipped else result.ok
+        report = result.report_ref if result else ""
         found.append(CheckVerdict(check=check.name, arg=check.arg, advisory=check.advisory, ok=ok, report=report))
     return tuple(found)

@@ -23,6 +23,7 @@ from treadle.views.evidence_records import (
     LostStep,
     Sightings,
     decision_of,
+    has_refused,
     last_sighting,
     mappings,
     read_payload,
@@ -452,7 +453,7 @@ class Prover:
             children = {one for one in authors if self._tree.state.insts[one].parent == setback.instance}
             if inst.id not in (children or {setback.instance}):
                 continue
-            failing = [one for one in records if not one.check.ok and not one.check.advisory and not one.check.skipped]
+            failing = [one for one in records if has_refused(one.check) and not one.check.advisory]
             endings = [one.criteria.get(criterion, {}).values() for one in failing]
             passed_all = [bool(ends) and all(ending == "passed" for ending in ends) for ends in endings]
             if not (failing and all(passed_all)):

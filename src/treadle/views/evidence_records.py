@@ -155,6 +155,11 @@ def gate_records(get: Get, deed: ActivityRecord, names: Collection[str] = ()) ->
             yield _check_record(get, result, ref)
 
 
+def has_refused(check: Check) -> bool:
+    """Whether a check ran and did not pass: a skipped one has not passed either, but found nothing."""
+    return not check.ok and not check.skipped
+
+
 def refusals(get: Get, deed: ActivityRecord) -> list[tuple[str, str]]:
     """Return the checks that ran and refused an activity, each with its first finding."""
     return [
@@ -265,7 +270,7 @@ def advice_of(deeds: Iterable[ActivityRecord], get: Get) -> Iterator[Advice]:
     """Yield the advice of checks on accepted activities, in their order."""
     for deed in filter(is_accepted, deeds):
         for result, ref in check_results(deed):
-            if ref.advisory and not result.ok:
+            if ref.advisory and not result.ok and not result.skipped:
                 record = read_value(get, result.report_ref)
                 yield Advice(
                     act=deed.command.id,
@@ -427,7 +432,7 @@ def _setbacks_of(protocol: Protocol | None, get: Get, agents: Agents, deed: Acti
         yield setback("stopped", deed.stopped, deed.ended)
     elif deed.claim and (deed.left.startswith("!") or is_spent(deed)):
         key = deed.claim.envelope.key
-        failed = [one.check.check for one in all_records if not one.check.ok and not one.check.advisory]
+        failed = [one.check.check for one in all_records if has_refused(one.check) and not one.check.advisory]
         if failed or deed.left.startswith("!"):
             ref = deed.checked.payload_ref if deed.checked else deed.claim.envelope.payload_ref
             report = text(read_payload(get, ref).get("report"))

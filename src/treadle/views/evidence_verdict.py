@@ -18,6 +18,7 @@ from treadle.views.evidence_records import (
     Sightings,
     accepted_steps,
     decision_of,
+    has_refused,
     last_sighting,
     lost_steps,
     mapping,
@@ -193,7 +194,7 @@ def _remarks(steps: Sequence[AcceptedStep], losses: Sequence[LostStep]) -> list[
         Waiver(act=step.act, check=one.check.check, report=one.check.report)
         for step, records, _ in steps
         for one in records
-        if one.check.advisory and not one.check.ok
+        if one.check.advisory and has_refused(one.check)
     ]
     work = [(one.step.act, one.records) for one in steps] + [(one.setback.act, one.records) for one in losses]
     for act, records in work:

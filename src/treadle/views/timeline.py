@@ -155,7 +155,7 @@ def _check_results(event: Checked, before: State) -> str:
     """Describe the results of checks: refusals first, then the notes of advisory checks."""
     asked = before.acts[event.act].checks if event.act in before.acts else ()
     advisory = [check for check in asked if check.advisory]
-    failed = [result for result in event.results if not result.ok]
+    failed = [result for result in event.results if not result.ok and not result.skipped]
     advice = [result for result in failed if any(result.is_of(check) for check in advisory)]
     refused = [result.check for result in failed if result not in advice]
     silent = [

@@ -204,7 +204,9 @@ def _collection(there: CollectedTests) -> list[CheckProblem]:
 
 def _not_collected(entry: ManifestEntry, there: CollectedTests) -> CheckProblem:
     name = entry.test.rpartition("::")[2]
+    file = entry.test.partition("::")[0].removeprefix("./")
     near = [id_ for id_ in there.ids if name in id_]
+    near.sort(key=lambda id_: (there.files.get(id_) or id_.partition("::")[0]) != file)  # most likely it is meant
     wanted = f"a test of that name{f', e.g. {near[0]}' if near else ''}"
     what = f"there is no test '{entry.test}'"
     return problem(what, entry.file, entry.line, expected=wanted, code="manifest.unknown_test")
