@@ -86,13 +86,13 @@ def describe_flaky(run: TestRun, id_: str, advice: str = "") -> CheckProblem:
     return problem(what, test.file, test.line, id_, _SAME + advice, code="green.flaky")
 
 
-def sent_back(s: Subject) -> str:
-    """Describe how to send a flaky test back to its author; empty where the step may change tests itself."""
+def sent_back(s: Subject, when: str = "If the code is deterministic") -> str:
+    """Describe how to send a test back to its author; empty where the step may change tests itself."""
     if not s.is_frozen:
         return ""
     exits = ways_back(s)
     how = f"answer with {' or '.join(exits)} and name the test" if exits else "say so in the answer"
-    return f". If the code is deterministic, the test is at fault, and this step may not change it: {how}"
+    return f". {when}, the test is at fault, and this step may not change it: {how}"
 
 
 FAILING: Final = "baseline.failing"
