@@ -191,6 +191,13 @@ PROJECTS: list[tuple[str, dict[str, str], str, str, dict[str, str]]] = [
             "format": 'sh -ec files="$(gofmt -l .)"; echo "$files"; test -z "$files"',
         },
     ),
+    (
+        "go work",
+        {"go.work": "go 1.22\n\nuse (\n\t./version // ours\n\t./tool\n)\nuse ./more\n", "tool/go.mod": "module t\n"},
+        "Go",
+        "gotest",
+        {"test": "go test ./version/... ./tool/... ./more/..."},
+    ),
     ("golangci", {"go.mod": "", ".golangci.yml": ""}, "Go", "gotest", {"lint": "golangci-lint run"}),
     ("rust", {"Cargo.toml": ""}, "Rust", "command", {"test": "cargo test", "format": "cargo fmt --check"}),
     ("maven", {"pom.xml": ""}, "Java", "junit", {"test": "mvn -q -B test"}),

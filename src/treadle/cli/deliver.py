@@ -73,7 +73,10 @@ def deliver_rebased(project: Project, store: Store, run: str, accept: str = "") 
             if refusal.code != CONFLICT or not asyncio.run(reopen(project, store, store.run(run))):
                 raise
             files = ", ".join(refusal.files)
-            complain(f"both the result and your branch have changed {files}; {run} continues at its own rebase step")
+            complain(
+                f"both the result and your branch have changed {files}; {run} continues at its own rebase step. "
+                "`abort` there gives up this rebase alone: the result stays as it is, and can be delivered again"
+            )
         code = continue_runs(project, store, [run])
         if code not in (0, ACCEPTED):
             return code

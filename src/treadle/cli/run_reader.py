@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from treadle.config.project import Project, open_project
+from treadle.engines.delivery import has_good_end
 from treadle.engines.result import result_of
 from treadle.engines.status import RunFollower, follow_run
 from treadle.errors import TreadleError
@@ -91,7 +92,7 @@ def find_run_to_deliver(word: str | None) -> str:
     project = open_project()
     if word is None:
         with opened_store(project) as store:
-            good = [run for run in store.runs() if is_good(run.outcome)]
+            good = [run for run in store.runs() if has_good_end(store, run)]
         results = {run.id: asyncio.run(result_of(project, run)) for run in good}
         left = [run for run, result in results.items() if result is not None and not result.taken]
         if len(left) == 1:

@@ -7,7 +7,7 @@ import sys
 import tomllib
 from collections.abc import Iterator, Mapping
 from itertools import islice
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 import msgspec
@@ -560,13 +560,19 @@ def _package_manager(folder: Folder) -> str:
 
 _GOFMT: Final = ("sh", "-ec", 'files="$(gofmt -l .)"; echo "$files"; test -z "$files"')
 """Names the files and fails; gofmt itself fails only if it cannot read one, which `-e` passes on."""
+_GO_COMMENT: Final = re.compile(r"//.*")
+_GO_USE: Final = re.compile(r"^use\s*(?:\(([^)]*)\)|(\S+))", re.MULTILINE)
 _TARGET: Final = re.compile(r"^test\s*:(?!=)", re.MULTILINE)
 
 
 def detect_go(folder: Folder) -> DetectedLanguage | None:
-    """Detect a Go module."""
-    if not folder.has("go.mod"):
+    """Detect a Go module, or a workspace of modules: there `./...` matches only the module at the root."""
+    why = folder.first("go.work", "go.mod")
+    if not why:
         return None
+    text = _GO_COMMENT.sub("", folder.text(why)) if why == "go.work" else ""
+    used = [word.strip('"`') for block, line in _GO_USE.findall(text) for word in (block or line).split()]
+    packages = " ".join(f"./{PurePosixPath(one)}/..." if one != "." else "./..." for one in used) or "./..."
     linter = folder.first(".golangci.yml", ".golangci.yaml", ".golangci.toml")
     is_lacking = bool(linter) and folder.program("golangci-lint") is False
     advice = []
@@ -576,12 +582,12 @@ def detect_go(folder: Folder) -> DetectedLanguage | None:
         text = f"{linter} asks for golangci-lint, which is not installed; `go vet` is used instead"
         advice.append(Hint("init.tool_missing", text))
     commands = {
-        "test": guess("go test ./...", "go.mod"),
-        "build": guess("go build ./...", "go.mod"),
-        "lint": guess("golangci-lint run", linter) if linter and not is_lacking else guess("go vet ./...", "go.mod"),
-        "format": Guess(_GOFMT, "go.mod; gofmt alone never fails"),
+        "test": guess(f"go test {packages}", why),
+        "build": guess(f"go build {packages}", why),
+        "lint": guess("golangci-lint run", linter) if linter and not is_lacking else guess(f"go vet {packages}", why),
+        "format": Guess(_GOFMT, f"{why}; gofmt alone never fails"),
     }
-    return DetectedLanguage(language="Go", why="go.mod", kind="gotest", commands=commands, advice=tuple(advice))
+    return DetectedLanguage(language="Go", why=why, kind="gotest", commands=commands, advice=tuple(advice))
 
 
 def detect_rust(folder: Folder) -> DetectedLanguage | None:

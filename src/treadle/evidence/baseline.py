@@ -88,11 +88,11 @@ def describe_flaky(run: TestRun, id_: str, advice: str = "") -> CheckProblem:
     return problem(what, test.file, test.line, id_, _SAME + advice, code="green.flaky")
 
 
-def sent_back(s: Subject) -> str:
-    """Describe how to send a flaky test back to its author; empty where the step may change tests itself."""
+def sent_back(s: Subject, when: str = "If the code is deterministic") -> str:
+    """Describe how to send a test back to its author; empty where the step may change tests itself."""
     if not s.is_frozen:
         return ""
-    return f". If the code is deterministic, the test is at fault, and this step may not change it: {_how_to_send(s)}"
+    return f". {when}, the test is at fault, and this step may not change it: {_how_to_send(s)}"
 
 
 def handed_back(s: Subject) -> str:

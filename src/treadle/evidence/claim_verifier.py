@@ -38,6 +38,7 @@ from treadle.evidence.derived_fields import derive_fields
 from treadle.evidence.findings import CheckOutcome, CommandRun, refuse
 from treadle.evidence.measurements import ActivityMeasurements, Cache
 from treadle.evidence.project_facts import ProjectTools, RepositoryFacts
+from treadle.evidence.refusals import explained
 from treadle.evidence.subject import ProofOf, ScopeOf, Subject, no_proof
 from treadle.evidence.suite import (
     RUN_THE_SUITE,
@@ -199,7 +200,7 @@ async def _run_check(s: Subject, ref: CheckRef, bugs: BugReports) -> CheckOutcom
     if check is None:
         return refuse(f"there is no check '{ref.name}'", code="check.unknown")
     try:
-        one = await check(s)
+        one = await explained(s, await check(s))
         facts = (
             {**await results_by_criterion(s), **await count_tests(s)} if one.ran and ref.name in RUN_THE_SUITE else {}
         )

@@ -95,15 +95,17 @@ def _notify_parent(t: Turn, child: Instance) -> None:
 def last_merge(protocol: Protocol, state: State) -> tuple[str, str]:
     """Return the step where an ended run can continue if its target branch has moved, and the signal for that.
 
-    The step is the run's last merge, in a graph with a handler that rebases; both are empty if there is none.
+    The step is the run's last merge, in a graph with a handler that rebases; both are empty if there is none. A run
+    that was aborted after it had merged its result was aborted while a delivery rebased it: that can be tried again.
     """
     root = state.insts.get(ROOT)
-    if root is None or not state.outcome or root.outcome == ABORTED:
+    if root is None or not state.outcome:
         return "", ""
     graph = protocol.graphs[root.graph]
     merges = [name for name, step in graph.steps.items() if step.effect == "merge" and root.last.get(name)]
     signal = next((name for name, it in graph.handlers.items() if graph.steps[it.step].effect == "rebase"), "")
-    if not merges or not signal:
+    good = {f"{name}.{tag}" for name in merges for tag, exit_ in protocol.exits.items() if exit_.severity == "INFO"}
+    if not merges or not signal or (root.outcome == ABORTED and good.isdisjoint(root.slots)):
         return "", ""
     return max(merges, key=lambda name: root.slots[f"{name}.{tag_of(root.last[name])}"].seq), signal
 

@@ -137,7 +137,11 @@ class GoStream:
         """Record an error for a package that fails without a failed test: its build failed, or the program exited."""
         if any(test.verdict == "failed" and id.startswith(f"{event.package}::") for id, test in self.tests.items()):
             return
-        built = "".join(text for path, text in self._builds.items() if path.split(" ")[0] == event.package)
+        # Go builds a package for its tests, and the tests of package `x_test` apart: `m/x_test [m/x.test]`.
+        own = f"[{event.package}.test]"
+        built = "".join(
+            text for path, text in self._builds.items() if path.split(" ")[0] == event.package or path.endswith(own)
+        )
         text = (built or self._texts.get((event.package, ""), "")).strip()
         is_unbuilt = bool(built) or "[build failed]" in text or "[setup failed]" in text
         kind: FailureKind = "import" if is_unbuilt else _failure_kind(text) if "panic: " in text else "exit"
