@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import pytest
 
-from treadle.cli.guard import guard
+from treadle.cli.guard import blame, guard
 from treadle.errors import PortError, ProtocolError, TreadleError
 from treadle.protocol.findings import Finding, Place
 
@@ -142,3 +142,8 @@ def test_an_unencodable_output_gets_working_advice(others: dict[str, str]) -> No
     advice = failed.stderr.decode().strip().rpartition("; set PYTHONIOENCODING=")[2]
     assert (failed.returncode, advice) == (74, "utf-8")
     assert said(advice).returncode == 0
+
+
+def test_the_code_of_a_long_message_follows_its_last_line() -> None:
+    assert blame(TreadleError("it failed\nthis was printed\n\n", code="env.tests")).endswith("printed\n[env.tests]")
+    assert blame(TreadleError("it failed", code="env.tests")) == "it failed [env.tests]"

@@ -10,6 +10,9 @@ import pytest
 from tests.cli.chores import ASKING, DECIDING
 from tests.cli.kept import KEPT, TURN, Kept, run
 from tests.cli.treadle import treadle
+from treadle.cli.gc import describe_collected
+from treadle.engines.gc import RemovedRefs, RemovedRuns, TidyReport
+from treadle.store.gc import Freed
 
 OLD = 1_600_000_000
 
@@ -135,3 +138,14 @@ def test_a_result_that_a_worktree_is_on_stays(kept: Kept, tmp_path_factory: pyte
     kept.git("worktree", "add", "-q", str(tmp_path_factory.mktemp("beside") / "it"), "treadle/first/result")
     assert tidy()["branches"] == []
     assert "refs/heads/treadle/first/result" in refs(kept)
+
+
+def test_accepted_work_without_a_result_takes_one_line() -> None:
+    kept = tuple(f"treadle/run{number}/root/int" for number in range(16))
+    nothing = RemovedRuns(
+        freed=Freed(runs=(), events=0, payloads=0, bytes=0, is_busy=False), files=0, shrunk=0, forgotten=RemovedRefs()
+    )
+    branch = "treadle/first/result"
+    lines = list(describe_collected(TidyReport(undelivered=(branch, *kept)), nothing, dry=False))
+    assert [branch in line for line in lines] == [False, True, False]
+    assert all(text in lines[2] for text in ("16 runs", kept[0], "--run RUN --branches"))

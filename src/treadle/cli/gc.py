@@ -119,6 +119,11 @@ def _age(text: str) -> int:
     return int(found[1]) * _SECONDS[found[2]]
 
 
+_ACCEPTED: Final = "/root/int"
+"""How the ref with the accepted work of a run ends; it is no branch."""
+_SHOWN: Final = 3
+
+
 def describe_collected(tidied: TidyReport | None, cleaned: RemovedRuns, *, dry: bool) -> Iterator[str]:
     """Describe the removed and kept things in a few lines."""
     lines = [*(_tidied(tidied) if tidied else ()), *_forgotten(cleaned)]
@@ -128,8 +133,14 @@ def describe_collected(tidied: TidyReport | None, cleaned: RemovedRuns, *, dry: 
         yield from lines
     else:
         yield "nothing to remove"
-    for branch in tidied.undelivered if tidied else ():
+    undelivered = tidied.undelivered if tidied else ()
+    accepted = [ref for ref in undelivered if ref.endswith(_ACCEPTED)]
+    for branch in [one for one in undelivered if one not in accepted]:
         yield f"kept: the branch {branch}, whose result no other branch has"
+    if accepted:
+        named = ", ".join(accepted[:_SHOWN]) + (f" and {len(accepted) - _SHOWN} more" if accepted[_SHOWN:] else "")
+        what = f"the accepted work of {count_words(len(accepted), 'run')} without a result"
+        yield f"kept: {what}, at {named}; `treadle gc --run RUN --branches` forgets a run, and that work with it"
     for branch in cleaned.forgotten.kept:
         yield f"kept: the branch {branch} (--branches removes it too), so the run's name stays taken"
     for problem in dict.fromkeys(one for one in (tidied.problem if tidied else "", cleaned.forgotten.problem) if one):

@@ -126,7 +126,7 @@ def asks_for_json() -> bool:
 
 def blame(error: TreadleError) -> str:
     """Format an error for people, with its code at the end; on its own line below a text of several lines, to copy."""
-    text = str(error)
+    text = str(error).rstrip()
     gap = "\n" if "\n" in text else " "
     return f"{text}{gap}[{error.code}]"
 

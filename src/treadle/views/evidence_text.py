@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
+from treadle.evidence.findings import join_names
 from treadle.git.commit_message import cut, one_line
 from treadle.kernel.instances import ROOT
 from treadle.protocol.vocabulary import PROOFS
@@ -121,7 +122,10 @@ def check_ending(check: Check) -> str:
     remark = ""
     if check.ok and check.exit:  # the run counts, though its command did not succeed
         name = check.check.partition(":")[0]
-        remark = " as expected" if name in _REDS else " for tests that are not part of this" if name in _GREENS else ""
+        others = list(dict.fromkeys(one.test for one in check.findings if one.note and one.test))
+        named = f" ({join_names(others)})" if others else ""
+        said = f" for tests that do not count here{named}"
+        remark = " as expected" if name in _REDS else said if name in _GREENS else ""
     return f"exit {check.exit}{remark}, {took}"
 
 
