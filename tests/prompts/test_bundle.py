@@ -7,7 +7,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.prompts.stage import TOOLCHAIN, scene
@@ -83,6 +83,7 @@ def test_a_slot_of_which_all_values_are_wanted_is_a_list() -> None:
     assert isinstance(json.loads(files["inputs/tests.TestsReady.json"]), dict)
 
 
+@example(slots=["..0"])
 @given(st.lists(st.text(max_size=150), unique=True, max_size=8))
 def test_any_slot_has_a_safe_name_of_its_own(slots: list[str]) -> None:
     names = input_names(slots)

@@ -105,7 +105,8 @@ def input_names(slots: Iterable[str]) -> list[str]:
     seen: set[str] = set()
     for slot in slots:
         name = quote(slot, safe="!@+", errors="replace")
-        if not name.strip(".") or len(name) > _LONGEST_NAME or name.lower() in seen:
+        is_dotted = not name.strip(".") or name.startswith("..")
+        if is_dotted or len(name) > _LONGEST_NAME or name.lower() in seen:
             name = f"{name.lstrip('.')[: _LONGEST_NAME - 20]}~{sha256(slot.encode(errors='replace')).hexdigest()[:12]}"
         seen.add(name.lower())
         names.append(f"{name}.json")
