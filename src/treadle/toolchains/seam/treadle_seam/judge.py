@@ -211,7 +211,7 @@ class JudgeLane(SeamLane):
         return answer
 
     def encode(self, value: Any) -> Any:
-        # Candidates of a comparison are copies, or the subject could change what a test expects.
+        # Candidates of a comparison are copies, or the subject could change the test's expected value.
         return self.copy(value.values) if type(value) is Uncopied else super().encode(value)
 
     def construct(self, kind: Any, args: Any, kwargs: Any) -> Any:
