@@ -55,7 +55,7 @@ def _shared(data: Any, path: str, judge: Judge) -> Any:
     try:
         module = ast.parse(data)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return data  # whoever compiles it says why
+        return data  # the compiler reports the error
     written = _Written(module, data, judge)
     written.take_apart(module)
     written.put_judges(module)

@@ -45,7 +45,7 @@ def find_places(source: str, name: str, line: int, given: Mapping[str, Any] | No
     found = [(node, owner) for node, owner in _parsed(source) if _is_at(node, name, line)]
     if len(found) != 1:
         return []
-    function, owner = copy.deepcopy(found[0])  # it is changed, and whoever asks again wants it as it is written
+    function, owner = copy.deepcopy(found[0])  # the caller changes it, and the cache has to keep the original
     if _may_leave(function) or not all(_is_mark(one) for one in function.decorator_list):
         return []
     function.decorator_list = []
@@ -316,7 +316,7 @@ class Mirrors:
         """How the test ends with other code; empty if that cannot be told, and nothing more should be tried."""
         own, self._verdict = mirror.function.__code__, "failed"
         options = mirror.item.config.option
-        shown, options.tbstyle = getattr(options, "tbstyle", "auto"), "line"  # nobody reads why a copy fails
+        shown, options.tbstyle = getattr(options, "tbstyle", "auto"), "line"  # the failure of a copy is never shown
         mirror.function.__code__ = code
         alarm(_SECONDS / 2)
         try:

@@ -108,7 +108,7 @@ class Witness:
         AUDIT.functions = {id(function): (name, function) for name, function in functions(parts)}
         self.boundaries.verify_by(watched(parts, self._exchanged))
         for name in [name for name in sys.modules if name.split(".")[0] == "treadle_witness"]:
-            del sys.modules[name]  # whoever looks for the witness by name does not find it
+            del sys.modules[name]  # code of the project must not find the witness by name
         if hasattr(gc, "freeze"):
             gc.freeze()  # all of this lasts as long as the process: no collection has to look at it, or finds it
         gc.enable()
