@@ -173,7 +173,7 @@ async def start_playing(work: Work, play: Play) -> Session:
 
 
 class PlayedRunner(msgspec.Struct, frozen=True, kw_only=True):
-    """The base of runners whose sessions Treadle plays itself."""
+    """The base of runners for sessions that Treadle plays itself."""
 
     async def attach(self, work: Work, watch: Watch) -> Session | None:  # noqa: ARG002
         """Return None: a play ends with the process that plays it."""

@@ -81,7 +81,7 @@ def logged_proved_tests(log: GrowingLog, inst: str) -> frozenset[str]:
 
 
 def merge_gaps(log: GrowingLog, inst: str) -> list[dict[str, Json]]:
-    """Return what is missing for the criteria of an instance that neither the evidence of the log nor a person accepts.
+    """Return the gaps of an instance's criteria: neither the evidence of the log nor a person accepts these criteria.
 
     The evidence view of the current log answers, so a merge and the page never disagree.
     """

@@ -96,7 +96,7 @@ def read_status(project: Project, store: Store, run: str) -> RunStatus:
 
 
 def status_of(project: Project, store: Store, follower: RunFollower) -> RunStatus:
-    """Build the status of a run whose log was read; an ended run has its evidence, too."""
+    """Build the status of a run from its log; the status of an ended run has its evidence, too."""
     chronicle, record = follower.chronicle, follower.record
     state, settings = chronicle.state, settings_of(record)
     strays = store.strays(record.id)

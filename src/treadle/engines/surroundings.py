@@ -267,7 +267,7 @@ class ProjectSurroundings(Surroundings):
             await integration.offer(state.run, head.commit)
 
     def world(self, run: Run) -> RunWorld:
-        """Return the ports of a run, whose repository is open."""
+        """Return the ports of a run; its repository is open already."""
         settings, ports, protocol = settings_of(run), self._ports[run.id], self._store.protocol(run.protocol)
         limits, enclosure = settings.config.limits, ports.container or ports.box or OPEN
 

@@ -1,4 +1,4 @@
-"""What in Python tests asserts: the code of a function that can run and fail it, and the functions that do so.
+"""Finds the assertions of Python tests: code of a function that can run and fail it, and the functions with such code.
 
 Only test files count. A function's calls count as its own, as long as the called function is in one of these files.
 """
@@ -120,7 +120,7 @@ _RESULTS: Final = frozenset({"result", "get", "exception", "gather"})
 
 
 def run_apart(test: Function) -> set[int]:
-    """Return the nodes of a test whose failed assertions do not reach it: what threads run, and unread futures."""
+    """Return the nodes of a test with assertions that cannot fail it: code of threads, and of unread futures."""
     nodes = list(ast.walk(test))
     reads = any(isinstance(one, ast.Await) or last_name(one) in _RESULTS for one in nodes)
     names = _APART if reads else _APART | _FUTURES

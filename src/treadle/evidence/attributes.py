@@ -1,4 +1,4 @@
-"""Finds attributes of git by which the files that a user checks out differ from those that were measured.
+"""Finds attributes of git that make a user's checkout differ from the measured files.
 
 Treadle checks out what git stores. A filter, an encoding, an expanded `$Id$` or other line ends change that on the
 user's side, so the code that runs there is not the code that was tested.

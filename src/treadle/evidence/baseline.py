@@ -157,7 +157,7 @@ class SuiteBaseline:
             failing = {id_ for id_ in old & red_at_start(seen, run) if id_ not in earlier.passed}
             if base == self._start:
                 found |= dict.fromkeys(failing, FAILING)
-            else:  # what failed there, and not at the start, waits for somebody's work
+            else:  # a test that failed there, and not at the start, waits for the work of another step
                 old, failing = old & seen.passed, set()
             found |= dict.fromkeys(await self._unstable(base_tree, seen, run, sorted(old), failing), FLAKY)
             steady = [id_ for id_ in left if id_ in old & seen.passed and id_ not in found]
@@ -264,9 +264,9 @@ def _block(text: str, id_: str) -> str:
 
 
 async def lucky_tests(s: Subject, run: TestRun, ids: Iterable[str]) -> list[str]:
-    """Those of some tests that the base commit has as they are now, and on which they do not always fail.
+    """Return the tests that the base commit has unchanged, and that do not always fail there.
 
-    Their failure shows nothing about behaviour that is missing: it is chance, or somebody has broken them since.
+    Their failure shows no missing behaviour: it is chance, or a later change has broken them.
     """
     start = await s.start()
     tree = await s.git.tree(start)
@@ -274,17 +274,17 @@ async def lucky_tests(s: Subject, run: TestRun, ids: Iterable[str]) -> list[str]
     baseline = SuiteBaseline(s.git, s.measure, start, start)
     old = await baseline.unchanged(start, s.work.commit, run, [id_ for id_ in ids if id_ in seen.tests])
     failing = sorted(old - seen.passed)
-    # The project may do without reruns of tests that are nobody's proof; a proof needs them.
+    # The project may do without reruns of tests that prove nothing; a proof needs them.
     unstable = await s.measure.unstable(tree, failing, max(_RERUNS, s.measure.settings.reruns)) if failing else set()
     return sorted(old & seen.passed | unstable)
 
 
 async def rewritten_tests(s: Subject, run: TestRun, ids: Iterable[str], *, of_step: bool = False) -> list[str]:
-    """Those of some tests whose body the instance found otherwise: it passed there, and the new one passes, too.
+    """Return the tests that had another body when the instance began, with which they passed; they pass now, too.
 
-    A test with cases, one of which fails now, has got a new case. `of_step`: only what this step has rewritten itself.
-    An author may have changed an old test before, so that it failed, and the rebase may have brought in what others
-    have changed: both were judged then.
+    A test with cases, one of which fails now, has got a new case. `of_step` takes only the tests that this step has
+    rewritten itself. An earlier step may have changed an old test so that it failed, and the rebase may have brought in
+    changes of others: the checks have judged both already.
     """
     origin = await s.origin()
     passed = (await s.measure.known_suite(await s.git.tree(origin))).passed
@@ -319,11 +319,11 @@ def describe_rewritten(id_: str) -> CheckProblem:
 
 
 async def lost_in_step(s: Subject, run: TestRun, earlier: TestRun) -> dict[str, str]:
-    """Return the tests that passed before this step and do not run any more, and what became of each."""
+    """Return the tests that passed before this step and do not run any more, each with the reason."""
     rewritten = {path for path in s.paths() if may_change(s, path)}
     lost = await lost_tests(s.git, run, earlier, s.work.base, s.work.commit, rewritten)
     for parent in await _rebased_onto(s) if lost else ():
-        # The parent's work came in with the rebase; what its steps have renamed or moved was judged there.
+        # The parent's work came in with the rebase; the parent's checks have judged its renamed and moved tests.
         theirs = await s.measure.known_suite(await s.git.tree(parent))
         lost = [id_ for id_ in lost if id_ in theirs.tests or id_ in run.collected]
     return {id_: "no longer runs, though it is still collected" if id_ in run.collected else "is gone" for id_ in lost}

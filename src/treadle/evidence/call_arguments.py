@@ -1,13 +1,13 @@
-"""Compares a rebased piece of code with the piece that it was: its names and the arguments of its calls.
+"""Compares a rebased piece of code with its version before the rebase: its names and the arguments of its calls.
 
 `code_shapes` decides whether a piece has the same logic; it erases names and arguments, because a rebase may change
-them. Here they are held against what the other side has really changed (`SideChanges`):
+them. This module compares them with the real changes of the other side (`SideChanges`):
 
 - A call keeps its arguments. Only where the other side changed the signature of the called symbol, arguments may be
   added, reordered or passed by another keyword; the expressions that were there stay. One may go if the new signature
   has fewer parameters, and may be wrapped in a type that the new signature names (`Money(4)` for `4`).
-- A name stays the name that it was. Another one may stand there if the other side has removed it, if the other side has
-  changed it and added the new one, or if a local name is renamed throughout.
+- A name stays the same. Another name may replace it if the other side has removed it, if the other side has changed it
+  and added the new one, or if a local name is renamed throughout.
 
 Both parsers (`ast`, tree-sitter) translate their trees into `CodePart`, so that there is one comparison.
 """
@@ -28,7 +28,7 @@ class CodePart(NamedTuple):
     """A part of a program, in any language."""
 
     kind: str
-    """`name`, `call` (its parts: what is called, then the arguments), `argument`, `member`, `leaf`, or the parser's."""
+    """`name`, `call` (its parts: the called function, the arguments), `argument`, `member`, `leaf`, or the parser's."""
     text: str = ""
     """A dotted name, the keyword of an argument, the name of a member, the text of a leaf."""
     parts: tuple["CodePart", ...] = ()
@@ -67,7 +67,7 @@ class CodeFile(NamedTuple):
         return (rest[-1],) if rest else (self.imports[first] or first,)
 
 
-# What one side of a merge has changed.
+# The changes of one side of a merge.
 
 
 class DefinedName(NamedTuple):
@@ -88,7 +88,7 @@ class SideChanges(msgspec.Struct, frozen=True):
     """Changed in signature or body."""
     fresh: frozenset[str] = frozenset()
     before: Mapping[str, frozenset[str]] = {}
-    """The old signatures of the symbols whose signature was changed."""
+    """The old signatures of the symbols with a changed signature."""
     after: Mapping[str, frozenset[str]] = {}
     """Their new signatures."""
 
@@ -114,7 +114,7 @@ class SideChanges(msgspec.Struct, frozen=True):
 
 
 def changed_definitions(before: Iterable[DefinedName], after: Iterable[DefinedName]) -> SideChanges:
-    """Compare what the changed files of one side defined and define."""
+    """Compare the definitions in the changed files of one side, before and after."""
     old, new = _shapes(before), _shapes(after)
     shapes = {name: frozenset(shape for shape, _ in known) for name, known in old.items()}
     later = {name: frozenset(shape for shape, _ in known) for name, known in new.items()}
@@ -129,7 +129,7 @@ def changed_definitions(before: Iterable[DefinedName], after: Iterable[DefinedNa
 
 
 def _shapes(definitions: Iterable[DefinedName]) -> dict[str, set[tuple[str, str]]]:
-    """Signatures and bodies by last names; that of a class is what its constructor takes."""
+    """Return signatures and bodies by last names; the signature of a class is that of its constructor."""
     known = list(definitions)
     members: dict[str, list[DefinedName]] = {}
     for one in known:
@@ -183,7 +183,7 @@ _NAMES: Final = "the name as it was; only names that the other side removed or r
 
 
 class SideFile(NamedTuple):
-    """A file as one side had it, and what the other side has changed meanwhile."""
+    """One side's version of a file, and the changes that the other side has made meanwhile."""
 
     file: CodeFile
     others: SideChanges
@@ -216,7 +216,7 @@ def _leaves(part: "CodePart | CodeUnit") -> Iterator[str]:
 
 
 def _piece_problem(was: SideFile, old: CodeUnit, now: CodeFile, new: CodeUnit) -> PieceProblem | None:
-    """Compare a rebased piece with what it may have been; None if only what the other side has changed differs."""
+    """Compare a rebased piece with a possible origin; None if all differences follow the other side's changes."""
     found = _Comparison(was.file, now, old.local, new.local, was.others)
     if len(old.head) != len(new.head):
         return PieceProblem("canon.arguments", new.line, "has other decorators or bases", "the decorators it had")
@@ -243,7 +243,7 @@ class _Comparison:
         self.problem: PieceProblem | None = None
 
     def same(self, old: CodePart, new: CodePart) -> bool:
-        """Whether a part is what it was, apart from what the other side has changed."""
+        """Whether a part is unchanged, apart from differences that follow the other side's changes."""
         if old.kind != new.kind:
             return self._differs("canon.arguments", new, f"has {_shown(new)} in place of {_shown(old)}", _ARGUMENTS)
         if old.kind == "name":
@@ -357,7 +357,7 @@ def _written(part: CodePart) -> str:
     return part.text or " ".join(inside) or part.kind
 
 
-# Lines in a language without a parser here: what is called is not known, so literals may only come on top.
+# Lines in a language without a parser here: the called function is unknown, so a rebase may only add literals.
 
 _WORDS_INSIDE: Final = re.compile(r"\w+|\s+")
 

@@ -98,7 +98,7 @@ class ClaimVerifier(Checks):
         )
 
     async def _subject(self, job: RunChecks, case: Case) -> Subject:
-        """Record the lane of an agent step as a commit, whatever its gate; the checks look at that commit."""
+        """Record the lane of an agent step as a commit, with any gate; the checks look at that commit."""
         has_lane = case.protocol.graphs[job.graph].steps[job.step].kind == "agent"
         if has_lane:
             work = await self._git.lanes.record(case.state.run, job.id, case.state.started, work_subject(job, case))

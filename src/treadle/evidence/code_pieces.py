@@ -23,7 +23,7 @@ def read_units(path: str, source: str) -> CodeFile | None:
 
 
 def definitions_of(path: str, source: str) -> list[DefinedName]:
-    """What a file defines; in other languages than Python, what it exports. Nothing if it cannot be parsed."""
+    """Return the definitions of a file; for other languages than Python, its exports; empty if it does not parse."""
     if PurePosixPath(path).suffix not in _PYTHON:
         symbols = read_api(path, source.encode(errors="replace")).symbols
         return [DefinedName(name, one.signature, one.body) for name, one in symbols.items()]

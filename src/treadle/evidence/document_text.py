@@ -1,7 +1,7 @@
-"""What a document states: its text without comments, quotations and samples.
+"""Extracts the statements of a document: its text without comments, quotations and samples.
 
-A check that looks for words in a document would be content with them in a comment, which no reader sees, or in a
-quotation of what somebody else wants. So documents are compared by their statements.
+A check that looks for words in a document would accept them in a comment, which no reader sees, or in a quotation of
+another text. So the checks compare documents by their statements.
 """
 
 import re
@@ -22,7 +22,7 @@ _SPANS: Final = re.compile(
     r"(?P<fenced>^[ ]*(?P<fence>`{3,}|~{3,})[^\n]*\n.*?^[ ]*(?P=fence)|`[^`\n]+`)", re.MULTILINE | re.DOTALL
 )
 _SAMPLES: Final = frozenset({"", "text", "txt", "plain", "console", "diff", "patch", "md", "markdown", "html", "log"})
-"""What a fence shows that is not said: output, quoted text, a change. A fence of code or of a schema states it."""
+"""Languages of fences that show samples: output, quoted text, a change. A fence of code or of a schema states it."""
 _YAML: Final = frozenset({".yaml", ".yml", ".toml", ".feature"})
 _LINE_COMMENT: Final = re.compile(
     r"""(?P<said>"(?:[^"\\\n]|\\.)*"|'(?:[^'\n]|'')*')|(?P<comment>(?:^|(?<=\s))#[^\n]*)""", re.MULTILINE
@@ -38,7 +38,7 @@ def without_comments(text: str, path: str = "") -> str:
     """Blank out the comments of a document, so that its lines keep their numbers; Markdown unless `path` says else."""
     if PurePosixPath(path).suffix in _YAML:
         return _LINE_COMMENT.sub(lambda match: match["said"] or "", text)
-    # What a code block or a code span shows is no comment of the document.
+    # The text in a code block or a code span is no comment of the document.
     kept = [(match.start(), match.end()) for match in _SPANS.finditer(text)]
 
     def blanked(match: re.Match[str]) -> str:
@@ -53,9 +53,9 @@ def _reference(match: re.Match[str]) -> str:
 
 
 def statements(text: str) -> str:
-    """What a Markdown document says itself.
+    """Return the statements of a Markdown document.
 
-    Without comments, quotations, struck words, metadata, samples, and headings with nothing below them.
+    It leaves out comments, quotations, struck words, metadata, samples, and headings with nothing below them.
     """
     lines = list(_stated(_STRUCK.sub("", without_comments(_without_metadata(text))).splitlines()))
     kept: list[str] = []
@@ -108,7 +108,7 @@ def _without_metadata(text: str) -> str:
 
 
 def states(text: str, name: str) -> bool:
-    """Whether a text has a name or a signature, whole, whatever marks and breaks stand between its words."""
+    """Whether a text has a whole name or signature; marks and line breaks may stand between its words."""
     words = re.findall(r"\w+|[^\w\s`*\\]", name)
     pattern = r"[\s`*\\]*".join(map(re.escape, words))
     start, end = r"(?<!\w)" if name[:1].isalnum() else "", r"(?!\w)" if words and words[-1][:1].isalnum() else ""

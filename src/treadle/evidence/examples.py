@@ -50,7 +50,7 @@ def examples(source: str) -> list[Example]:
     own = {node.name for node in module.body if isinstance(node, Function | ast.ClassDef)}
     stored = {one.id for one in ast.walk(module) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
     imported = {one.name for one in listed} - own - stored
-    # What `assertEqual` means is unknown where the file changes it.
+    # The meaning of `assertEqual` is unknown if the file changes it.
     methods = {node.name for node in ast.walk(module) if isinstance(node, Function)}
     changes = any(map(is_own_assertion, methods)) or "addTypeEqualityFunc" in source
     found: list[Example] = []
@@ -98,7 +98,7 @@ def _of(name: str, test: Function, imported: set[str], *, plain_only: bool) -> I
 
 
 def _awaited(node: ast.expr) -> ast.expr:
-    """Return what an expression awaits, or itself: a stub that is awaited returns the same value."""
+    """Return the operand of an `await`, or the expression itself: an awaited stub returns the same value."""
     return node.value if isinstance(node, ast.Await) else node
 
 

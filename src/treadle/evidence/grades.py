@@ -1,4 +1,4 @@
-"""The tests of criteria with judge and subject apart, and the grades that follow.
+"""Runs the tests of criteria with judge and subject apart, and derives their grades.
 
 Theory of operation. A runner that shares its process with the code under test can be deceived by it, so the tests that
 stand for criteria run a second time: pytest and the tests in one process (the judge), the code in another one (the
@@ -39,7 +39,7 @@ _WIRE: Final = "code that leaves the line between its process and its tests alon
 
 
 class ApartFindings(msgspec.Struct, frozen=True, kw_only=True):
-    """What a check has found with judge and subject apart."""
+    """The findings of a check with judge and subject apart."""
 
     problems: tuple[CheckProblem, ...] = ()
     facts: dict[str, Json] = {}
@@ -56,7 +56,7 @@ class ApartFindings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _costs(runs: Sequence[ApartRun], ids: Collection[str]) -> dict[str, Json]:
-    """Return what the runs have cost, for the record."""
+    """Return the costs of the runs, for the record."""
     tried = [one for one in runs if not untried(one)]
     calls, took = sum(one.calls for one in tried), sum(one.duration for one in tried)
     return {"runs": len(tried), "tests": len(ids), "calls": calls, "seconds": round(took, 3)} if tried else {}
@@ -127,9 +127,9 @@ def _ending(done: ApartRun, id_: str) -> str:
 
 
 async def _decided_before(s: Subject, run: TestRun, ids: Sequence[str]) -> list[str]:
-    """Return the tests that an earlier red has found apart and that nobody has changed since.
+    """Return the tests that an earlier red has found apart, and that are unchanged since.
 
-    A later red may see them on half an implementation, which must not decide about them once more.
+    A later red may run them on half an implementation, which must not decide their grade again.
     """
     since: dict[str, list[str]] = {}
     for id_ in ids:

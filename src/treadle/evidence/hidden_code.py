@@ -25,7 +25,7 @@ _BINARY: Final = "the source of this code; if a tool has made the file, name it 
 
 
 async def hidden_code(s: Subject) -> list[CheckProblem]:
-    """Return a problem for each file of this step whose code is not what the readers of the work see."""
+    """Return a problem for each file of this step that runs other code than its readers see."""
     before = {one.id for one in (await s.entries(s.work.base)).values()}
     now = await s.entries()
     paths = [one.path for one in s.changed_files() if one.path in now and now[one.path].id not in before]
@@ -51,7 +51,7 @@ def _hidden(path: str, data: bytes, paths: Collection[str]) -> CheckProblem | No
 
 
 def _is_beside_its_source(path: str, data: bytes, paths: Collection[str]) -> bool:
-    """Whether byte code is what a run of its source has left, and a new checkout ignores because of its time stamp."""
+    """Whether byte code is the leftover of a run of its source; a new checkout ignores it because of its time stamp."""
     place = PurePosixPath(path)
     source = place.parent.parent / f"{place.name.partition('.')[0]}.py"
     return place.parent.name == "__pycache__" and str(source) in paths and data[4:8] == b"\0\0\0\0"

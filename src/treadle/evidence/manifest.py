@@ -1,4 +1,4 @@
-"""`test_manifest.json`: which test stands for which criterion of which spec.
+"""Reads `test_manifest.json`, which assigns tests to the criteria of a spec.
 
     {"spec_id": "REQ-1", "acceptance_criteria_map": {"test_sorts": "AC-1: sorted", "test_whole": "contract:AC-1"}}
 
@@ -76,7 +76,7 @@ class ManifestEntry(msgspec.Struct, frozen=True):
 
     @property
     def claim(self) -> tuple[str, str, bool, bool, str]:
-        """What the entry says, without its place and the spec of its file, to find it in an older version of it."""
+        """The content of the entry, without its place and the spec of its file, to find it in an older version."""
         return self.test, self.criterion, self.is_contract, self.holds, self.spec if self.is_qualified else ""
 
 
@@ -202,7 +202,7 @@ def entries_of_spec(
 async def _owed(s: Subject, start: str, listed: Manifest, earlier: list[ManifestEntry]) -> Manifest:
     """Set aside entries of earlier runs with tests that pass on the base commit: they demand nothing of this run."""
     declared = s.case.protocol.artifacts.get(NAME.removesuffix(".json"))
-    is_kept = declared is not None and declared.delivered  # then it is the project's record, of what is done as well
+    is_kept = declared is not None and declared.delivered  # then it is the project's record, of finished work as well
     if not earlier or is_kept or not s.measure.settings.test:
         return listed
     passed = (await s.measure.known_suite(await s.git.tree(start))).passed

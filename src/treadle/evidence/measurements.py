@@ -187,8 +187,8 @@ class ActivityMeasurements:
     async def apart(self, tree: str, ids: Sequence[str], tests: TestPaths, again: int = 0) -> ApartRun:
         """Run some tests of a tree (the judge) against its code (the subject), in two processes.
 
-        `tests` divides the tree: what belongs to the tests is the judge's alone, and everything else, which the author
-        of an implementation may write, is the subject's. `again` numbers a rerun, as for `suite`.
+        `tests` divides the tree: only the judge gets the tests' own files. The subject gets all others, which the
+        author of an implementation may write. `again` numbers a rerun, as for `suite`.
         """
         tree, chosen = await self._as_delivered(tree), tuple(sorted(ids))
         owned: dict[str, TreeEntry | None] = {
@@ -248,9 +248,9 @@ class ActivityMeasurements:
     async def _misjudged_at_base(
         self, path: Path, failing: Sequence[str], *, is_whole: bool, mirrors: bool
     ) -> tuple[str, ...]:
-        """Return those of some failing tests on the base commit that pass without our instrumentation, and only then.
+        """Return the failing tests on the base commit that pass only without our instrumentation.
 
-        With it they fail once more: what passes now and then, or alone, is flaky.
+        With it they have to fail once more: a test that passes now and then, or alone, is flaky.
         """
         base = await self._base_tree()
         seen = await self.earlier_suite(base) if is_whole else await self.known_suite(base)

@@ -163,9 +163,9 @@ class MergeVerifier(CommitVerifier):
         return TrialResult(not charged, said, tuple(charged), run_evidence(run).evidence, (*coded, *notes))
 
     async def _lost(self, run: TestRun, commit: str) -> list[str]:
-        """Return the tests that pass where the result is merged into and do not run in it, by whatever means.
+        """Return the tests that pass on the commit to merge into, and that the result lacks or skips.
 
-        A root is merged into the commit that it started from; the user's branch may have moved on since.
+        For a root this is the commit that it started from; the user's branch may have moved on since.
         """
         if not run.is_believable:
             return []
@@ -342,13 +342,13 @@ class DeliveryVerifier:
     async def tests_changed_by_hand(self, verified: str, tip: str) -> list[str]:
         """Return the files of tests that a person has changed on the result branch, or added to it.
 
-        Helpers, data, `conftest.py` and names that hide others decide what a test shows, so no such file may differ.
+        Helpers, data, `conftest.py` and names that hide others can change the result of a test, so none may differ.
         """
         touched = {path for change in await self._git.changes(verified, tip) for path in change.touched}
         return sorted(path for path in touched if is_test(path))
 
     async def _changed(self, verified: str, commit: str, files: Iterable[str]) -> set[str]:
-        """Return the test files whose own code is no longer that of the verified commit.
+        """Return the test files that lack some of the code that they had in the verified commit.
 
         The branch may have added tests to such a file. But a person may have changed the result, and a test of the
         branch may have the name of one of the run's: then another test passes under the name that the evidence shows.

@@ -1,4 +1,4 @@
-"""What a refusal says beyond the findings of its check: why tests are lost, and how to send tests back."""
+"""Completes the findings of a refusal: the reason why tests are lost, and the way to send tests back."""
 
 from collections.abc import Collection
 from typing import Final
@@ -34,9 +34,9 @@ async def explained(s: Subject, outcome: CheckOutcome) -> CheckOutcome:
 
 
 def with_reason(problems: tuple[CheckProblem, ...], run: TestRun, old: Collection[str]) -> list[CheckProblem]:
-    """Return problems with each file or package that cannot be read once, instead of each lost test in it.
+    """Replace the problems of lost tests by one problem for each unreadable file or package.
 
-    If no new test fails, what cannot be read is the reason, too, unless it is among `old`, the failures from before.
+    If no new test fails, an unreadable file is the reason, too, unless it is among `old`, the earlier failures.
     """
     reasons: list[CheckProblem] = []
     is_none = any(one.code == _NONE for one in problems)

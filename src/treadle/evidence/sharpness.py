@@ -219,7 +219,7 @@ class SharpnessTrial:
         self.passing: dict[str, list[WrongImplementation]] = {name: [] for name in groups}
         self.met: dict[str, list[WrongImplementation]] = {name: [] for name in groups}
         self.contradicted: dict[str, tuple[WrongImplementation, Example]] = {}
-        """Tests that pass with what one of their examples contradicts."""
+        """Tests that pass with an implementation that one of their own examples contradicts."""
         self._late: set[str] = set()
 
     @property

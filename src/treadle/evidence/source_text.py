@@ -13,13 +13,13 @@ _WIDE: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, c
 
 
 def decode_source(path: str, data: bytes) -> str:
-    """Decode a file; what cannot be decoded becomes a replacement character, as it is another finding's business."""
+    """Decode a file; replace undecodable bytes, as another finding reports them."""
     text = data.decode(_declared(data) if is_python(path) else "utf-8", errors="replace")
     return text.removeprefix("\ufeff")
 
 
 def encoding_fault(path: str, data: bytes) -> str:
-    """Return why the text of a source file is not what it seems, as a predicate; empty if it is readable."""
+    """Return the reason why a person may misread a source file, as a predicate; empty if it is readable."""
     if data.startswith(_WIDE) or (not is_python(path) and b"\0" in data):
         return "is neither UTF-8 nor Latin-1"
     if not is_python(path):

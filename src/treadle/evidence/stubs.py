@@ -20,9 +20,9 @@ _WORDS: Final = ("not implemented", "todo", "unimplemented")
 
 
 def stubs(source: str) -> list[tuple[str, int]]:
-    """Name and line of each function without a body worth the name; a `SyntaxError` if it is no program.
+    """Return name and line of each function without a real body; raise `SyntaxError` if the source is no program.
 
-    The name is that of the classes around it, too. What a class below its own class defines is no stub.
+    The name includes the classes around the function. A method that a subclass in the file defines is no stub.
     """
     module = ast.parse(source)
     names = dict(_full_names(module, ""))

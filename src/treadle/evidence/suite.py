@@ -46,7 +46,7 @@ async def suite_on_work(s: Subject) -> TestRun:
 
 
 async def without_old_toothless(s: Subject, run: TestRun) -> TestRun:
-    """Return a run without the blame for tests that passed whatever they expect where the run began, too."""
+    """Return a run without the findings about tests that passed with any expected value at the start, too."""
     if not run.toothless:
         return run
     before = await s.measure.suite(await s.git.tree(await s.start()), ids=sorted(run.toothless))
@@ -76,7 +76,7 @@ async def collect_tests(s: Subject) -> CollectedTests:
     if tree != s.work.tree or not any(ref.name in _RUN_TOO for ref in s.job.checks):
         return await s.measure.collected(s.work.tree)
     run = await gate_run(s)
-    if not (run.collected or run.problems or run.bent):  # it names no tests; whoever lists them does
+    if not (run.collected or run.problems or run.bent):  # it names no tests; the listing names them
         return await s.measure.collected(s.work.tree)
     return CollectedTests(
         ids=run.collected,

@@ -227,7 +227,7 @@ def is_readable(path: str) -> bool:
 
 
 class _Readable(msgspec.Struct, frozen=True):
-    """What is known about the functions that a file of tests may call."""
+    """The known facts about the functions that a file of tests may call."""
 
     asserting: set[str]
     """Functions that assert something."""

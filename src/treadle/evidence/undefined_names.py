@@ -122,7 +122,7 @@ def _imported_modules(module: ast.Module, file: str) -> Iterator[tuple[str, str]
 
 
 def _defined(module: ast.Module) -> set[str]:
-    """Return every name that a module may have, whatever path its code takes."""
+    """Return every name that a module may have, on any path through its code."""
     table = symtable.symtable(ast.unparse(module), "module", "exec")
     found = {
         one.get_name() for one in table.get_symbols() if one.is_assigned() or one.is_imported() or one.is_namespace()

@@ -104,7 +104,7 @@ def _approximate(near: ast.expr, rest: list[ast.expr], options: dict[str, ast.ex
 def silent_equalities(functions: Collection[Function], asserting: Collection[str]) -> Iterator[tuple[int, str]]:
     """Yield the line and type of each comparison of `addTypeEqualityFunc` that asserts nothing.
 
-    It is written in place, or is one of these functions; what comes from a library is believed.
+    Only a comparison in place, or one of these functions, can be silent here; comparisons of libraries count as real.
     """
     own = {one.name for one in functions}
     for node in (inner for function in functions for inner in ast.walk(function)):

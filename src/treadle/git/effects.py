@@ -46,8 +46,8 @@ VerifierOf = Callable[[RunEffect, Case], CommitVerifier]
 BodyOf = Callable[[RunEffect], str]
 """Returns the message body of a commit that goes to the user's branch."""
 UnverifiedOf = Callable[[str], list[dict[str, Json]]]
-"""Returns what is missing for the criteria of an instance, as findings with their `spec` and `criterion`; empty if each
-criterion is verified or accepted by a person.
+"""Returns the missing evidence for the criteria of an instance, as findings with their `spec` and `criterion`; empty if
+each criterion is verified or accepted by a person.
 """
 Values = dict[str, Json]
 _REJECTED: Final = "MergeRejected"

@@ -160,7 +160,7 @@ _REMEMBERED: Final = 300_000
 
 
 class FolderListing(msgspec.Struct, frozen=True):
-    """The names in a folder, whose own path is the prefix; links are no folders."""
+    """The names in a folder, with the folder's own path as the prefix; links are no folders."""
 
     prefix: str
     stamp: tuple[int, ...]
@@ -320,7 +320,7 @@ def _namespace() -> int:
 
 
 def abandoned_folders() -> Iterator[Path]:
-    """Yield the temporary folders of this user whose process is gone; if that is unknown, those older than a day."""
+    """Yield this user's temporary folders that have no living process; if that is unknown, those older than a day."""
     here = _namespace()
     for path in sorted(Path(tempfile.gettempdir()).glob("treadle-*")):
         named = _SCRATCH.fullmatch(path.name)

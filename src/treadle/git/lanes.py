@@ -61,7 +61,7 @@ class Bystanders:
         self._repository, self._refs = repository, refs
         self._ours = (f"refs/heads/{prefix}/", "refs/treadle/")
         self.made: set[str] = set()
-        """Globs of files of the user's tree that runs write themselves, and whose changes they report themselves."""
+        """Globs of files of the user's tree that runs write themselves; runs report changes of those themselves."""
 
     async def look(self) -> Seen:
         """Return a snapshot of the user's refs, git settings, project settings and changed files: name → value."""

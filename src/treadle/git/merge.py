@@ -136,7 +136,7 @@ class MergeRequest(msgspec.Struct, frozen=True):
     papers: tuple[str, ...] = ()
     """Files of the run that its result does not carry; the result restores them to their state before the run."""
     policy: Policy = "branch"
-    """What happens to the result of a root."""
+    """The destination of a root's result."""
 
 
 class MergeResult(msgspec.Struct, frozen=True):

@@ -68,7 +68,7 @@ class Reply(msgspec.Struct, frozen=True):
 
     code: int = MAY_END
     words: str = ""
-    """A text for the agent if it goes on, for the person who started it if it may end."""
+    """A text: for the agent if it has to go on, for the person at the program if it may end."""
 
     @property
     def out(self) -> str:

@@ -298,7 +298,7 @@ def progress_map(t: Turn, inst: Instance, frame: Frame, step: Step) -> str:
 
 
 def _ready(t: Turn, inst: Instance, group: Group, step: Step) -> tuple[Item, ...]:
-    """Return the next chunk once the last one has ended; with `after`, the items whose predecessors ended well."""
+    """Return the next chunk once the last one has ended; with `after`, the items with successful predecessors."""
     if not step.after:
         return () if group.live else group.pending[: group.window]
     found = []

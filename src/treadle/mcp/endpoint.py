@@ -44,7 +44,7 @@ class Endpoint:
 
     def __init__(self, served: Mapping[str, Offer]) -> None:
         self._served = served
-        # Nobody listens to what libraries log here; without a handler, warnings would end up on the user's terminal.
+        # Nothing reads the logs of libraries here; without a handler, warnings would end up on the user's terminal.
         for name in ("mcp", "uvicorn"):
             logging.getLogger(name).addHandler(logging.NullHandler())
         # Each request has a limit of its own, so that of the managers is out of reach.

@@ -41,7 +41,7 @@ class DialogueRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     at: int = 0
     """Milliseconds since the epoch."""
     source: StatementSource | None = None
-    """Who said it, as Treadle knows it; None in a dialogue of an older version."""
+    """The real author of the message; None in a dialogue of an older version."""
 
 
 def format_bars(record: DialogueRecord) -> str:
@@ -142,7 +142,7 @@ class Dialogues:
     ) -> None:
         """Give a seat to the agent with this mark of a token; it replaces the activity's earlier seat.
 
-        `facts` are what Treadle knows now; what agents say from here on is compared with them.
+        `facts` are Treadle's present facts; Treadle compares later messages of agents with them.
         """
         with self._memory.writing() as db:
             source = StatementSource(role=ORCHESTRATOR, step="", run=seat.run, how="task")
@@ -203,7 +203,7 @@ class Dialogue:
         self.space = Space(memory, seat.session, self._source) if seat else Space(memory)
 
     def _source(self, text: str) -> StatementSource:
-        """Who speaks here: the agent to whom Treadle has given the seat, whatever the text says of itself."""
+        """Return the source of a message: the agent in this seat, even if the text names another one."""
         assert self.seat is not None
         seat, claim = self.seat, contradiction(parse_record(text).content, self._facts)
         return StatementSource(role=seat.agent, step=seat.step, run=seat.run, act=seat.act, claim=claim)
@@ -261,7 +261,7 @@ def _sourced(content: str, at: int, role: str | None, *more: str) -> DialogueRec
 
 
 def facts_of(memory: Memory, session: str) -> dict[str, str]:
-    """What Treadle knew when it last seated an agent in a dialogue."""
+    """Return the facts that Treadle knew when it last seated an agent in a dialogue."""
     with memory.reading() as db:
         return dict(db.execute("SELECT key, value FROM facts WHERE session = ?", (session,)).fetchall())
 

@@ -93,7 +93,7 @@ _FAILING: Final = ("failed_tests", "failedTests", "failing_tests", "failingTests
 
 
 def _known_facts(protocol: Protocol, state: State, inst: Instance, payloads: Payloads) -> dict[str, str]:
-    """Return what agents' statements are compared with: the tests as last measured, and which parts are merged."""
+    """Return the facts to compare agents' statements with: the last measured tests, and the merged parts."""
     facts: dict[str, str] = {}
     for name, slot in sorted(inst.slots.items(), key=lambda entry: entry[1].seq):
         declared = protocol.exits.get(name.rpartition(".")[2])

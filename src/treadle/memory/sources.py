@@ -1,4 +1,4 @@
-"""The sources of statements in a memory: who made each, as Treadle knows it from the token of the activity."""
+"""The sources of statements in a memory: Treadle knows the author of each from the token of the activity."""
 
 import json
 import sqlite3
@@ -7,9 +7,9 @@ from typing import Final
 
 import msgspec
 
-# Since version 2: who made a statement (an observation, a relation, an entity), as Treadle knows it from the token, and
-# the facts with which statements of a dialogue are compared. SQLite gives the id of a deleted row to another one, so a
-# source goes with its statement.
+# Since version 2: the author of each statement (an observation, a relation, an entity), known from the token, and the
+# facts to compare a dialogue's statements with. SQLite gives the id of a deleted row to another one, so a trigger
+# deletes each source with its statement.
 SOURCES: Final = (
     """
     CREATE TABLE sources (
@@ -48,7 +48,7 @@ _ENTITIES: Final = f"""
 
 
 class StatementSource(msgspec.Struct, frozen=True, kw_only=True):
-    """Who made a statement, as Treadle knows it; no agent can write it."""
+    """The author of a statement, as Treadle knows it; no agent can write it."""
 
     role: str
     step: str
@@ -57,11 +57,11 @@ class StatementSource(msgspec.Struct, frozen=True, kw_only=True):
     how: str = "said"
     """`said` by an agent, an `accepted` answer of one, or the `task` that Treadle has given."""
     claim: str = ""
-    """Which fact contradicts the statement; empty if Treadle knows none."""
+    """The fact that contradicts the statement; empty if Treadle knows none."""
 
 
 class SourcedStatement(msgspec.Struct, frozen=True, kw_only=True):
-    """A statement of a graph, and who made it."""
+    """A statement of a graph, and its author."""
 
     entity: str
     statement: str
@@ -75,7 +75,7 @@ def write_source(db: sqlite3.Connection, kind: str, id_: int, by: StatementSourc
 
 
 def read_sources(db: sqlite3.Connection, space: str, entities: Sequence[str]) -> list[SourcedStatement]:
-    """The statements about some entities that have a source: observations, relations, what each entity is."""
+    """Return the statements about some entities that have a source: observations, relations, kinds of entities."""
     rows = [
         row
         for query in (_OBSERVATIONS, _RELATIONS, _ENTITIES)

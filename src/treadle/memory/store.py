@@ -325,7 +325,7 @@ class Space:
     ) -> None:
         self._memory, self.name = memory, name
         self._source = source
-        """Who makes the statements that come in, by their text; None: a program of the user, unknown to Treadle."""
+        """Returns the author of a new statement by its text; None: a program of the user, unknown to Treadle."""
 
     def create_entities(self, entities: Sequence[Entity]) -> tuple[Entity, ...]:
         """Create the entities with new names, and return them."""

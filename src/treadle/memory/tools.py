@@ -88,7 +88,7 @@ DIALOGUE_TOOLS: Final = (
 TOOLS: Final = (*knowledge_tools.TOOLS, *DIALOGUE_TOOLS)
 NAMES: Final = frozenset(tool.name for tool in TOOLS)
 
-# An agent of a run reads a graph in which others have written: beside each statement stands who made it.
+# An agent of a run reads a graph in which others have written, so the tool shows the author of each statement.
 _SOURCED: Final = frozenset({"read_graph", "search_nodes", "open_nodes"})
 _SOURCES: Final[Schema] = {
     "type": "array",
@@ -243,13 +243,13 @@ def _show(excerpt: DialogueExcerpt, arguments: Mapping[str, Any]) -> ToolReply:
 
 
 def _as_one(text: str) -> str:
-    """A record whose further lines cannot be taken for records of others."""
+    """Mark the further lines of a record, so that no reader takes them for records of others."""
     first, *rest = text.split("\n")
     return "\n".join([first, *(f"  > {line}" if is_record(line) else line for line in rest)])
 
 
 def _marked(record: DialogueRecord) -> str:
-    """Who said a message under another name than its own, and which fact contradicts it."""
+    """Format the real author of a message under another name, and the fact that contradicts it."""
     by = record.source
     if by is None:
         return ""

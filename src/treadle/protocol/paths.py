@@ -106,7 +106,7 @@ _DOUBTFUL: Final = frozenset({"spec", "specs", "testing"})
 """Folders of tests in some projects, and parts of the product in others: the files in them decide."""
 _PRODUCT: Final = frozenset({"src", "lib", "app", "pkg", "internal", "source"})
 _BY_NAME: Final = frozenset({".py", ".pyi", ".go", ".rs", ".java", ".kt", ".cs", ".swift"})
-"""Languages whose runners find tests by the names of files, and whose sources lie in any folder."""
+"""Languages with runners that find tests by the names of files, and with sources in any folder."""
 _PROJECT: Final = re.compile(r"[^/]+\.((Unit|Integration)?Tests?)\Z")
 """A folder such as `Shop.Tests`, which is how .NET calls a project of tests."""
 _NAMES: Final = tuple(

@@ -11,7 +11,7 @@ from treadle.results.intake import LARGEST, Faulty, Stale, decode, faulty, too_l
 
 FILE: Final = "answer.json"
 TAKEN: Final = "taken"
-"""The file with the token whose answer the run has collected."""
+"""The file with the token of the answer that the run has collected."""
 FORMAT: Final = 1
 ENVELOPE: Final = 10_000
 """Bytes of the file besides the answer, at most."""

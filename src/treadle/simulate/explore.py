@@ -192,7 +192,7 @@ class _StateSearch:
     def _after(self, state: State, event: Event) -> State | str:
         try:
             return self._with_questions(reduce(self.protocol, state, event)[0])
-        except Exception as error:  # whatever it is, it is a finding
+        except Exception as error:  # any exception is a finding
             return f"refused: {describe_event(event)}: {error!r}"
 
     def _with_questions(self, state: State) -> State:

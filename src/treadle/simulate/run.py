@@ -299,7 +299,7 @@ class _SimulatedRun:
         self._log.append((event, link(self._log[-1][1] if self._log else GENESIS, encode_event(event))))
         try:
             self._state, commands = reduce(self._protocol, before, event)
-        except Exception as error:  # whatever it is, it is a finding
+        except Exception as error:  # any exception is a finding
             self._found = [f"refused: {error!r}"]
             return
         if sampled and dump_state(before) != image:

@@ -122,7 +122,7 @@ class Ledger:
         self.timers: dict[str, SetTimer] = {}
         self.done: Done | None = None
         self.unverified: set[str] = set()
-        """Instances whose merge was refused because criteria are not verified, and that no person has decided about."""
+        """Instances with a merge that was refused for unverified criteria, and without a person's decision."""
         self.unasked: list[str] = []
         """Merges that were tried again without such a decision."""
 

@@ -95,7 +95,7 @@ def write_batch(db: sqlite3.Connection, lease: Lease, batch: LogBatch, bodies: d
     """Append a turn to a run's log; raise a `PortError` if another process has taken over the run."""
     state, run = batch.state, lease.run
     first, chain = (batch.entries[0].seq, batch.entries[-1].chain) if batch.entries else (state.seq + 1, None)
-    # The fence comes first: a process that lost its lease meanwhile writes nothing, whatever else it has in hand.
+    # The fence comes first: a process that lost its lease meanwhile writes nothing of the batch.
     fenced = db.execute(
         "UPDATE runs SET seq = ?, chain = coalesce(?, chain), acts = ?, asks = ?, outcome = ?, changed = ?, "
         "lease_until = ? WHERE run = ? AND seq = ? AND epoch = ?",

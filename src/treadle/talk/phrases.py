@@ -159,7 +159,7 @@ def _split_project(text: str, projects: Sequence[str]) -> tuple[str, str]:
 
 
 def _find_project(word: str, projects: Sequence[str]) -> str:
-    """Return the project with this name, or the only one whose name begins so; empty if there is none."""
+    """Return the project with this name, or the only one with this beginning; empty if there is none."""
     exact = [name for name in projects if name.lower() == word.lower()]
     found = exact or [name for name in projects if name.lower().startswith(word.lower())]
     if len(found) > 1:

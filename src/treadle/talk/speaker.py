@@ -81,12 +81,12 @@ class SpokenReply(msgspec.Struct, frozen=True, kw_only=True):
     """The reply to a sentence."""
 
     text: str
-    """What was done, and how the run stands."""
+    """The answer: the action taken, and the status of the run."""
     result: DispatchResult
     project: str = ""
     run: str = ""
     done: str = ""
-    """What was done, for a caller that drives the run on before it says how the run stands."""
+    """The action taken, for a caller that drives the run on before it reports the status."""
     moved: bool = False
     """Whether a command was performed that moves the run."""
     ordered: bool = False
@@ -281,7 +281,7 @@ def _run_of(project: Project, store: Store, sentence: Sentence) -> Run:
 
 
 def read_facts(project: Project, store: Store, run: str) -> RunFacts:
-    """Read how a run stands, and what else the next sentence about it depends on."""
+    """Read the status of a run, and the other facts that the next sentence about it depends on."""
     found = follow_run(store, run)
     return facts_of(status_of(project, store, found), found.chronicle.state, store.payloads)
 

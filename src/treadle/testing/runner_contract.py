@@ -78,7 +78,7 @@ class Stage(msgspec.Struct, frozen=True):
     def left(self) -> list[Process]:
         """The processes of this activity that still live."""
         myself = find_process(os.getpid())
-        # A program with a pid namespace of its own knows itself by a number that is somebody else's out here.
+        # A program with a pid namespace of its own knows itself by a number that another process has out here.
         since = myself.start if myself else 0
         named = [found for pid in self.pids() if (found := find_process(pid)) and found.start >= since]
         return [

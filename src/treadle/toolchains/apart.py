@@ -54,7 +54,7 @@ NO_NAMESPACE: Final = (
 
 
 class SubjectSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """What a subject sees, and where."""
+    """The interpreter of a subject, the folders that it sees, and those that stay hidden from it."""
 
     python: tuple[str, ...]
     """The words that start Python."""

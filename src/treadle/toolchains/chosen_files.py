@@ -1,8 +1,8 @@
-"""The tests of some files, where a toolchain runs more than those.
+"""Limits results to the tests of some files, as a toolchain may run more than those.
 
 `go test` chooses packages and names, and many commands choose nothing: asked for the tests of some files, they run all.
-A caller that asked for some files must not judge the others, so this is done where the results come back. What cannot
-be located stays, as it may belong to the files.
+A caller that asked for some files must not judge the others, so this module drops their results. A result without a
+known place stays, as it may belong to the files.
 """
 
 import re

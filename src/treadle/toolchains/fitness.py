@@ -85,7 +85,7 @@ def best_grade(settings: ToolchainSettings) -> str:
 def grade_lack(
     protocol: Protocol, settings: ToolchainSettings, minimum: str, within: Reach | None = None
 ) -> tuple[str, str] | None:
-    """Return what no run could reach, and how to mend it, if the tests cannot give the grade that criteria need.
+    """Return the missing grade and a remedy, if the tests of this project can never give the grade that criteria need.
 
     A command without results of single tests proves no criterion of any grade, which `find_lacks` deals with.
     """

@@ -54,7 +54,7 @@ class GoStream:
         """Tests that wait for the others, to run at the same time as some of them."""
         self.listed: dict[str, None] = {}
         self.panicked: dict[str, None] = {}
-        """The packages whose tests were ended by a panic, the others along with the one that had it."""
+        """The packages with tests that a panic ended: the one that panicked, and those that ended with it."""
 
     def hear(self, chunk: bytes) -> None:
         """Parse a chunk of output."""

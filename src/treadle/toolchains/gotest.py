@@ -137,7 +137,7 @@ class GoCanaries:
         self.overlay.write_bytes(msgspec.json.encode({"Replace": replaced}))
 
     def early(self, stream: GoStream) -> dict[str, str]:
-        """Return the packages whose tests ended early, each with the canary that shows it."""
+        """Return the packages with tests that ended early, each with the canary that shows it."""
         early: dict[str, str] = {}
         for package, pair in self._pairs.items():
             # A package may report no test at all: its build failed, or its `TestMain` ran none.
@@ -194,7 +194,7 @@ class GoRound(msgspec.Struct, frozen=True):
     stream: GoStream
     finished: CommandResult
     early: dict[str, str]
-    """The packages whose tests ended early, each with the evidence."""
+    """The packages with tests that ended early, each with the evidence."""
     tests: dict[str, TestResult]
     """The results to believe: from packages that ended early, only the failures."""
     started: tuple[str, ...]

@@ -177,7 +177,7 @@ class WitnessLine:
         """The listener closes it."""
         self.address = address
         self.fds = fds
-        """What the process has to inherit."""
+        """The descriptors that the process has to inherit."""
         self._writing: int | None = writing
 
     def hang_up(self) -> None:
@@ -211,7 +211,7 @@ def witness_line(order: bytes, scratch: Path, *, is_apart: bool) -> Iterator[Wit
 
 
 class JudgeOrder(msgspec.Struct, frozen=True, kw_only=True):
-    """What the judge of a subject has to know."""
+    """The facts that the judge of a subject needs."""
 
     shared: Path
     line: socket.socket
@@ -368,7 +368,7 @@ class _PytestRun:
         self.seconds = settings.test_timeout or settings.timeout / 2
         self.stop = asyncio.Event()
         self.seam: JudgeOrder | None = None
-        """What makes this run the judge of a subject in another process."""
+        """The order that makes this run the judge of a subject in another process; None in other runs."""
         self._is_apart = settings.sandbox is not None and settings.sandbox.is_apart
 
     async def result(self) -> TestRun:

@@ -76,7 +76,7 @@ class TestRun(msgspec.Struct, frozen=True, kw_only=True):
     mirrored: tuple[str, ...] = ()
     """The tests of which a copy with another expected value ran, and failed as it must."""
     toothless: dict[str, str] = {}
-    """The tests that pass whatever value they expect, with the text about each in `bent`."""
+    """The tests that pass with any expected value, with the text about each in `bent`."""
     by_runner: tuple[str, ...] = ()
     """The tests that end well only without our instrumentation; their verdicts rest on the runner's word alone."""
     limits: tuple[str, ...] = ()
@@ -128,13 +128,13 @@ class ApartRun(msgspec.Struct, frozen=True, kw_only=True):
     crossed: tuple[str, ...] = ()
     """The tests during which at least one call, attribute or import crossed to the subject."""
     uncrossable: dict[str, str] = {}
-    """The tests that cannot cross because of what they do themselves, with the reason."""
+    """The tests that cannot cross because of their own acts, with the reason."""
     failed_to_cross: dict[str, str] = {}
-    """The tests for which the subject could not hand something over, or gave something refused, with the reason."""
+    """The tests for which the subject could not send a result, or sent one that the judge refused, with the reason."""
     breaches: tuple[str, ...] = ()
-    """What the subject did against the protocol of the wire."""
+    """The subject's breaches of the wire protocol."""
     problem: str = ""
-    """Why nothing could be run apart here; empty if it could."""
+    """The reason why no test can run apart on this machine; empty if tests can."""
     calls: int = 0
     """The number of requests that crossed."""
     duration: float = 0.0

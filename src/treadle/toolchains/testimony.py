@@ -51,9 +51,9 @@ class Testimony:
         self.problems: list[str] = []
         self.has_begun = False
         self.crossings: dict[str, dict[str, Any]] = {}
-        """By test, in a run apart: the number of calls, and the reasons for what did not cross."""
+        """By test, in a run apart: the number of calls, and the reasons why values did not cross."""
         self.outside: list[tuple[str, str]] = []
-        """What did not cross outside of any test, with the reason."""
+        """The failed crossings outside of any test: their kind, and the reason."""
 
     def hear(self, line: bytes) -> None:
         """Process one line; a line without the witness's signature counts against the run."""

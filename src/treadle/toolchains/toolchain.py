@@ -203,11 +203,11 @@ _COMMANDS: Final = ("test", "build", "contract", "lint", "format", "collect", "i
 _RECORDS: Final = (".dist-info", ".egg-info", ".egg-link", ".pth")
 """The names that records of an installed Python distribution end with."""
 _NODE: Final = (".package-lock.json", ".yarn-integrity", ".yarn-state.yml", ".modules.yaml")
-"""The files in which npm, yarn and pnpm record what `node_modules` holds."""
+"""The files in which npm, yarn and pnpm record the content of `node_modules`."""
 
 
 def environment_fingerprint(settings: model.ToolchainSettings, root: Path) -> list[str]:
-    """What the results of a project's tests depend on besides its files, one line for each fact, in a fixed order."""
+    """Return the facts besides its files that a project's test results depend on, one line each, in a fixed order."""
     commands = [settings.command(name, root=str(root)) for name in _COMMANDS]
     programs = sorted({command[0] for command in commands if command})
     lines: list[str] = []

@@ -113,7 +113,7 @@ class Chronicle:
         """Question, to a person or to the parent → when it was put."""
         self._open: set[str] = set()
         self._led: dict[tuple[str, str, int], str] = {}
-        """A visit, by instance and step → the activity whose end led to it."""
+        """A visit, by instance and step → the activity that led to it by its end."""
         self.born: dict[str, int] = {}
         self.gone: dict[str, int] = {}
         self.before_end: dict[str, State] = {}
@@ -131,7 +131,7 @@ class Chronicle:
 
     @classmethod
     def at(cls, protocol: Protocol, state: State) -> Self:
-        """Return the chronicle of a run whose log was not read: its open activities and questions, and no times.
+        """Return the chronicle of a run with an unread log: its open activities and questions, and no times.
 
         A step's timeout tells when its activity was started last.
         """

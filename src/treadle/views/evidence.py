@@ -40,7 +40,7 @@ class CheckFinding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SubjectRuns(msgspec.Struct, frozen=True, kw_only=True):
-    """The runs of a check with judge and subject in two processes, and what they took."""
+    """The runs of a check with judge and subject in two processes, and their cost."""
 
     runs: int = 0
     tests: int = 0

@@ -221,7 +221,7 @@ class Prover:
         self._tree, self._log, self._get, self._steps, self._losses = tree, log, get, steps, losses
         self._seen, self._minimum = Sightings(steps), minimum
         self._authors: dict[str, set[str]] = {}
-        """Where an accepted claim lies → whose it is."""
+        """Reference of an accepted claim → the instances that made it."""
         for step, _, ref in steps:
             self._authors.setdefault(ref, set()).add(step.instance)
 
@@ -304,7 +304,7 @@ class Prover:
         return []
 
     def _is_held(self, inst: Instance, criterion: str) -> bool:
-        """Whether the author of the tests has stated that the criterion only keeps what was there (`holds:`)."""
+        """Whether the author of the tests has stated that the criterion only keeps old behaviour (`holds:`)."""
         parts = {inst.id, *(one.id for one in self._tree.below(inst))}
         said = [
             {one.criterion for one in record.check.findings if one.code == "red.old_tests"}
@@ -485,7 +485,7 @@ def _unnoticed(records: Iterable[CheckRecord], criterion: str, tests: Sequence[s
 
 
 _READ_BY = frozenset({"red", "red_one"})
-"""Checks that read what the author of the tests states."""
+"""Checks that read the statements of the tests' author."""
 _HELD = (
     "passed before the run: the author of the tests states that the criterion only keeps what was there (`holds:`), "
     "and a person decides whether that is so"

@@ -83,7 +83,7 @@ test_words.__test__ = False  # type: ignore[attr-defined]
 
 
 def subject_words(check: Check) -> str:
-    """Format what a check has run with judge and subject apart; empty if it has run nothing so."""
+    """Format the runs of a check with judge and subject apart; empty if there are none."""
     runs = check.subjects
     if runs is None or not runs.runs:
         return ""
@@ -137,7 +137,7 @@ def mark(check: Check) -> str:
 
 
 def check_of_colour(step: AcceptedActivity, colour: str) -> Check | None:
-    """Return the first check of an activity whose name begins with `red` or `green`."""
+    """Return the first check of an activity with a name that begins with `red` or `green`."""
     return next((one for one in step.checks if one.check.partition(":")[0].startswith(colour)), None)
 
 

@@ -75,7 +75,7 @@ def run_status(
     due: int = 0,
     evidence: Evidence | None = None,
 ) -> RunStatus:
-    """Build the status of a run at a moment; `agents` and `due` are what it waits for besides people."""
+    """Build the status of a run at a moment; besides people, it waits for `agents` and `due`."""
     state, protocol = chronicle.state, chronicle.protocol
     end = state.now if state.outcome else max(now, state.now)
     yours = {work.id for work in inputs.yours}

@@ -120,7 +120,7 @@ def _left_out(one: LaneFinding) -> CheckProblem:
 
 
 async def readonly(s: Subject) -> CheckOutcome:
-    """The lane's tree is unchanged, and what is handed in instead, words, names only criteria that exist."""
+    """The lane's tree is unchanged, and the answer, which is only text, names only criteria that exist."""
     problems = await unknown_criteria(s)
     if s.work.tree != await s.git.tree(s.work.base):
         wanted = "this step only reads; restore the file"
@@ -236,9 +236,10 @@ async def _new_logic(s: Subject, paths: list[str]) -> list[CheckProblem]:
 
 
 async def _changes_of_both(s: Subject, commits: tuple[str, str, str]) -> tuple[SideChanges, SideChanges]:
-    """What this work has to follow, and what the others' work has to: the definitions that each side has changed.
+    """Return the changes that this work has to follow, and those that the others' work has to follow.
 
-    The rebase itself may have changed signatures, because they hand on a parameter; calls of those follow, too.
+    Each side follows the changed definitions of the other one. The rebase itself may have changed signatures, because
+    they hand on a parameter; calls of those follow, too.
     """
     origin, own, parent = commits
     paths = set(await _adapted(s)) | {path for one in await s.git.changes(origin, parent) for path in one.touched}
@@ -289,7 +290,7 @@ def _logic(path: str, own: str, theirs: str, now: str) -> list[CheckProblem]:
     if isinstance(ours, SyntaxError):
         if not any(isinstance(side, SyntaxError) for side in sides):
             return [problem(f"cannot be parsed: {ours.msg}", path, ours.lineno or 1, code="code.unparsable")]
-        sides, ours = [line_shapes(own), line_shapes(theirs)], line_shapes(now)  # nobody could read it before either
+        sides, ours = [line_shapes(own), line_shapes(theirs)], line_shapes(now)  # it was unreadable before, too
     known = {shape.logic for side in sides if not isinstance(side, SyntaxError) for shape in side}
     return [
         problem(

@@ -84,10 +84,10 @@ def shared_tests(tests: Mapping[str, Collection[str]], every: Iterable[str], fil
 
 
 def unassigned_criteria(s: Subject, run: TestRun, tests: Mapping[str, Collection[str]]) -> list[CheckProblem]:
-    """What is wrong with the author's word about which test stands for which of several criteria.
+    """Return the problems of the author's assignment of tests to several criteria.
 
-    Only where the claimed exit has a field for it. Without that word, two tests of one criterion would stand for two
-    criteria, one of which nobody has tested.
+    It applies only if the claimed exit has a field for the assignment. Without it, two tests of one criterion would
+    stand for two criteria, one of them without a test.
     """
     declared, served = s.case.protocol.exits.get(tag_of(s.job.exit)), served_criteria(s)
     if declared is None or COVERS not in declared.fields or len(served) < 2:

@@ -251,7 +251,7 @@ def _item(section: str, line: int, text: str) -> DeltaItem:
 
 
 def delta_problems(file: str, text: str) -> list[CheckProblem]:
-    """Return the reasons why a document is not a well-formed delta; what a comment says is not in it."""
+    """Return the reasons why a document is not a well-formed delta; its comments do not count."""
     text = without_comments(text)
     bodies = {name: section(text, name) for name in SECTIONS}
     found = [
@@ -414,7 +414,7 @@ async def _undone(s: Subject, place: str, delta: str) -> list[CheckProblem]:
         is_gone = one.section == "REMOVED"
         for match in (found for name in one.signatures if (found := _OPERATION.fullmatch(name))):
             method, path = (match["method"] or "").lower(), _nameless(match["path"].partition("?")[0])
-            # The contract's paths may leave out what its servers begin with.
+            # The contract's paths may leave out the beginning that its servers name.
             known = [it for it, there in has if path == there or (there and path.endswith(there))]
             if (method in known or (not method and bool(known))) == is_gone:
                 file = _place(s, _CONTRACTS[0])
@@ -434,7 +434,7 @@ def _offered(contract: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _nameless(path: str) -> str:
-    """A path whose parameters have no names."""
+    """Return a path without the names of its parameters."""
     return _PARAMETER.sub("{}", path).rstrip("/")
 
 

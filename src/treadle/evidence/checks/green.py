@@ -434,7 +434,7 @@ async def same_colour(s: Subject) -> CheckOutcome:
         if file_of(id_, earlier) in owned
     }
     added = [id_ for id_ in others if id_ not in mine and file_of(id_, theirs) in owned]
-    if added:  # in a file that both sides changed; what this work has removed there was there when it began
+    if added:  # in a file that both sides changed; a test that this work has removed there was collected at the origin
         added = [id_ for id_ in added if id_ not in (await suite_at_origin(s)).collected]
     for id_, colour in others.items():
         if file_of(id_, theirs) not in owned or id_ in added:

@@ -1,8 +1,8 @@
-"""`memory_true`: what a step adds to the project's memory is what this run's log and tree say.
+"""`memory_true`: a step's additions to the project's memory agree with the log and the tree of this run.
 
-The memory (`PROJECT_MEMORY.md`) is written by an agent and read by every later one, so a lie in it outlives the run.
-Only the lines that were added are held against the facts; older ones and what a person wrote stay as they are. Prose is
-free, but what a line says of a story, its status, numbers of tests, files and the commit has to be true.
+An agent writes the memory (`PROJECT_MEMORY.md`), and every later agent reads it, so a lie in it outlives the run. The
+check compares only the added lines with the facts; older lines, and those of a person, stay as they are. Prose is free,
+but statements about a story, its status, numbers of tests, files and the commit have to be true.
 """
 
 import re
@@ -55,14 +55,14 @@ class AddedLine(msgspec.Struct, frozen=True):
 
 
 class StoryFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What the memory of a story may say of the run."""
+    """The facts of the run that the memory of a story has to agree with."""
 
     own: str
     done: Mapping[str, bool]
     """The stories of the run, and whether each is merged; the own one is verified."""
     files: frozenset[str]
     changed: frozenset[str]
-    """What the story has changed, or removed."""
+    """The files that the story has changed or removed."""
     commits: frozenset[str]
 
 
@@ -163,7 +163,7 @@ async def _unknown_stories(s: Subject, added: list[AddedLine], facts: StoryFacts
 
 
 def _status(line: AddedLine, facts: StoryFacts, place: str) -> Iterator[CheckProblem]:
-    """What a line says of a story's status, and what it stands below."""
+    """Yield a problem if a line contradicts a story's status, by its own words or by the chapter around it."""
     for story, is_done in facts.done.items():
         said = _GOOD if not is_done else _BAD
         match = re.search(rf"(?<![\w-]){re.escape(story)}{_LINK}\b(?P<status>{said})\b", line.text, re.IGNORECASE)

@@ -303,7 +303,7 @@ async def _no_longer_green(s: Subject, run: TestRun, earlier: TestRun) -> list[C
 
 
 def _count(reds: list[str], exactly: int, has_proved: bool) -> list[CheckProblem]:
-    written = list(dict.fromkeys(function_of(id_) for id_ in reds))  # with whatever parameters, it is one test
+    written = list(dict.fromkeys(function_of(id_) for id_ in reds))  # one function is one test with all its parameters
     if exactly and len(written) != exactly:
         named = f": {join_names(written)}" if written else ""
         return [

@@ -1,7 +1,7 @@
 """A sign-off names only criteria that exist: part of `readonly` and `coverage_complete`, which gate every approval.
 
-An approval is nothing but words, so a reviewer who has not read the criteria can write any. What it says of `AC-7` is
-worth nothing if there is no `AC-7`, and worse than nothing for the person who reads it.
+An approval is only text, so a reviewer can write one without reading the criteria. A statement about `AC-7` misleads
+its reader if there is no `AC-7`.
 """
 
 import re

@@ -33,7 +33,7 @@ class Claim(msgspec.Struct, frozen=True):
 
 
 def validate(protocol: Protocol, exits: Exits, answer: object) -> Claim | tuple[ValueProblem, ...]:
-    """Validate an answer against a step's exits; never raise, whatever the answer is."""
+    """Validate an answer against a step's exits; no answer makes this raise."""
     names = exit_names(exits)
     reading = ValueReader(protocol.types)
     given = _unwrap(answer, reading)

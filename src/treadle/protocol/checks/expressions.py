@@ -83,9 +83,9 @@ _SIGNS: Final = {
 }
 _ORDERS: Final = {"lt": "<", "lteq": "<=", "gt": ">", "gteq": ">="}
 SAME_ITEMS: Final = frozenset("list reject rejectattr reverse select selectattr sort unique".split())
-"""Filters whose result has the items of the list."""
+"""Filters that return a list with items of their input."""
 ONE_ITEM: Final = frozenset("first last max min".split())
-"""Filters whose result is an item of the list."""
+"""Filters that return one item of their input."""
 OF_MANY: Final = SAME_ITEMS | ONE_ITEM | {"count", "length", "map"}
 """Filters that fail on a number."""
 _ORDERING: Final = frozenset({"sort", "min", "max"})
@@ -93,7 +93,7 @@ _KIND_NAMES: Final = {"number": "a number", "text": "a text", "list": "a list", 
 
 
 def literal_kind(node: nodes.Node) -> Kind:
-    """The kind of value that an expression makes, whatever it is made of; empty if that depends."""
+    """Return the kind of value that an expression always makes; empty if the kind depends on its parts."""
     match node:
         case nodes.Const(value=str()) | nodes.TemplateData() | nodes.Concat():
             return "text"

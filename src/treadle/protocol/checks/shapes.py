@@ -35,7 +35,7 @@ class Macro(NamedTuple):
 
 
 class ValueShape(NamedTuple):
-    """What is known about a value."""
+    """The known facts about a value."""
 
     kind: Kind = ""
     label: str = ""

@@ -329,7 +329,7 @@ def is_required(need: Need) -> bool:
 
 
 def _causes(subject: "ProtocolSubject", flow: Flow, signal: str) -> list[Site]:
-    """Return the sites whose children alone can cause a signal; empty if it may also come from elsewhere."""
+    """Return the sites that alone can cause a signal, by their children; empty if it may also come from elsewhere."""
     if signal.startswith("child:"):
         return [site for site in flow.sites if site.edge]
     if not flow.graph.handlers[signal].reply:

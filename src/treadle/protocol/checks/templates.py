@@ -83,7 +83,7 @@ class TemplateChecker:
         """The facts are the values fixed for one use of a template: `mode.type`, `step`."""
         self.faults: list[TemplateFault] = []
         self.used: set[str] = set()
-        """What is looked at: names, and slots as `step.Exit`."""
+        """The names and slots (as `step.Exit`) that the template reads."""
         self.opened: set[str] = set()
         self.open: list[str] = []
         """The template being walked, after those that include it."""
@@ -302,7 +302,7 @@ class TemplateChecker:
         return UNKNOWN
 
     def _compute(self, node: nodes.Node, scope: Scope) -> None:
-        """Look at an expression whose result has no known parts."""
+        """Check an expression that gives a result without known parts."""
         match node:
             case nodes.Test():
                 if node.name not in JINJA_TESTS:
@@ -479,7 +479,7 @@ def templates_fit_their_steps(subject: ProtocolSubject) -> Iterator[Finding]:
             causes.add(name)
             message = f"is not a template: {reason}"
             yield subject.finding(15, name, f"templates.{name}", message, "see the Jinja syntax", line=line)
-    # A template that includes itself, directly or not, under whatever conditions, never finishes rendering.
+    # A template that includes itself, directly or not, on any condition, never finishes rendering.
     for part in components(protocol.templates, links):
         if inner := [link for link in links if link.source in part and link.goal in part]:
             causes |= part

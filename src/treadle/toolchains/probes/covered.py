@@ -14,7 +14,7 @@ from typing import Any
 
 
 def main(library: str, report: str, checkout: str) -> None:
-    """Measure one run of pytest, whose arguments are left in `sys.argv`."""
+    """Measure one run of pytest, with the arguments left in `sys.argv`."""
     sys.path.append(os.getcwd())  # noqa: PTH109 - where plugins that `addopts` names may lie
     keep = (open, json.dumps, os.path.relpath, os.path.realpath)  # the code under test may change what is looked up
     measuring = _coverage(library, checkout)

@@ -161,7 +161,7 @@ def _argument(hint: Any, order: Sequence[int], number: int) -> Any:
 
 
 def _cost(what: str, make: Callable[[int], Callable[[], Any]]) -> float:
-    """Return the cost of one call, whose input costs nothing."""
+    """Return the cost of one call, without the cost of its input."""
     # Each call has its own input, as a function may remember its results.
     works = iter([make(seed) for seed in range(3 if what == "seconds" else 1)])
     count = 0

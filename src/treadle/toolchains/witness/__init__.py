@@ -1,1 +1,1 @@
-"""What is put into the test process of a project: this folder stands on the PYTHONPATH of that process."""
+"""The part of Treadle that runs in the test process of a project: this folder stands on the process's PYTHONPATH."""

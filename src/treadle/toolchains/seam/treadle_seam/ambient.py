@@ -1,7 +1,7 @@
-"""What surrounds a call: output, logging, warnings, environment, folder, arguments of the program.
+"""Mirrors the surroundings of a call: output, logging, warnings, environment, folder, arguments of the program.
 
-The subject collects what its code prints, logs and warns, and each message takes it along. The judge tells what tests
-changed since the last message.
+The subject collects the output, log records and warnings of its code, and each of its messages carries them, so capsys,
+caplog and recwarn work. Each message of the judge carries the changes that tests have made since the last one.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class SubjectAmbient:
                 continue
 
     def take(self, news: Any, lane: Any) -> None:
-        """Take over what tests changed."""
+        """Apply the changes that tests made in the judge."""
         self._lane = lane
         for name, value in news:
             if name == "env":
@@ -77,7 +77,7 @@ class SubjectAmbient:
                     else:
                         os.environ[key] = text
             elif name == "cwd":
-                with suppress(OSError):  # a folder of the tests alone
+                with suppress(OSError):  # only the judge has this folder
                     os.chdir(value)
             elif name == "argv":
                 sys.argv[:] = value
@@ -114,7 +114,7 @@ class JudgeAmbient:
 
     @staticmethod
     def hear_levels() -> None:
-        """From now on hear of every level that is set."""
+        """Wrap `Logger.setLevel`, so that every change of a level is seen."""
         set_level = logging.Logger.setLevel
 
         def setLevel(self: Any, level: Any) -> None:
@@ -124,7 +124,7 @@ class JudgeAmbient:
         logging.Logger.setLevel = setLevel  # type: ignore[method-assign]
 
     def news(self) -> list[Any]:
-        """What tests changed since the last time."""
+        """Return the changes that tests made since the last call."""
         found: list[Any] = []
         if os.environ._data != self._raw:  # type: ignore[attr-defined]
             self._raw = dict(os.environ._data)  # type: ignore[attr-defined]
@@ -154,7 +154,7 @@ class JudgeAmbient:
         return found
 
     def hear(self, events: Any, decode: Any) -> str:
-        """Print, log and warn what the subject did; return what it could not hand over."""
+        """Repeat the subject's output, log records and warnings here; return the reason if a value could not cross."""
         if type(events) is not list or len(events) > _MAX_EVENTS:
             raise WireBreach("a message tells too much")
         trouble = ""

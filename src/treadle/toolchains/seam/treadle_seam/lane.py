@@ -1,7 +1,7 @@
-"""A lane between judge and subject: requests, answers, and what crosses as a handle.
+"""A lane between judge and subject: requests, answers, and handles.
 
-Both sides use it. A request is answered after any number of requests in the other direction: calls nest strictly. What
-cannot cross by value is *exported*: it stays here under a number, and a twin of it stands on the other side.
+Both sides use it. Each side may send requests of its own before it answers one: calls nest strictly. A value that
+cannot cross by value is *exported*: it stays here under a number, and the other side gets a twin of it.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ _MODULES = (
     " xml.etree.ElementTree sqlite3 logging random statistics calendar locale codecs getopt tokenize ast inspect"
     " copy operator time heapq bisect textwrap unicodedata secrets hashlib hmac tempfile glob fnmatch"
 ).split()
-"""Modules of the standard library whose classes may be named. None of them has a class that stands for a verdict."""
+"""Modules of the standard library whose classes may cross by name. None of them has a class that means a verdict."""
 _ERRORS_ONLY = frozenset(
     "subprocess socket ssl urllib.error http.client shutil tarfile zipfile asyncio asyncio.exceptions os sqlite3"
     " logging concurrent.futures concurrent.futures._base threading tempfile weakref ast inspect locale codecs".split()
 )
-"""Modules whose other classes do something when a test calls them."""
+"""Modules that share only their exceptions: a call of one of their other classes would act (start a thread, say)."""
 _RENAMED = {"_io": "io", "posixpath": "os.path", "concurrent.futures._base": "concurrent.futures"}
 
 
@@ -80,7 +80,11 @@ def standard_class(kind: type) -> tuple[str, str] | None:
 
 
 def named_class(module: Any, name: Any) -> Any:
-    """Return a class of the standard library by its name: classes only, from the modules that are listed."""
+    """Return a class of the standard library by its name.
+
+    The lookup takes only classes, and only from `_MODULES`: the other side is hostile, and a name must not lead it to a
+    function such as `os.system`.
+    """
     if module not in _MODULES or type(name) is not str or not name.isidentifier():
         raise WireBreach(f"a reference to {str(module)[:60]}.{str(name)[:60]} crossed")
     try:
@@ -104,7 +108,7 @@ class SeamLane(Codec):
         self.lock = threading.RLock()
         self.depth = 0
         self.count = 0
-        """How many requests were made here."""
+        """The number of requests that this side has made."""
         self.exports: dict[int, Any] = {}
         self.ids: dict[int, int] = {}
         self.next = 1
@@ -119,7 +123,7 @@ class SeamLane(Codec):
     # requests
 
     def request(self, what: str, *operands: Any) -> Any:
-        """Ask the other side for something, and answer what it asks meanwhile."""
+        """Send a request, answer the other side's own requests meanwhile, and return the result."""
         with self.lock:
             self.count += 1
             self.before()
@@ -141,11 +145,11 @@ class SeamLane(Codec):
         return self.cannot_return(str(value)[:_MAX_TEXT])
 
     def lost(self, error: BaseException) -> tuple[str, Any]:
-        """Hear that a request has no answer, and never will have one."""
+        """Handle a request that will never get its answer."""
         raise error
 
     def before(self) -> None:
-        """Do what has to be done before a request."""
+        """Prepare a request; the judge first sends the patches and the seed that tests have changed."""
 
     def _send(self, kind: str, depth: int, head: list[Any], operands: tuple[Any, ...]) -> None:
         self.fresh = []
@@ -163,15 +167,15 @@ class SeamLane(Codec):
     unsent: list[int] = []  # noqa: RUF012 - replaced, never changed
 
     def forgotten(self) -> list[int]:
-        """The numbers of containers that neither side needs any more; the judge decides."""
+        """Return the numbers of the containers that neither side needs any more; only the judge decides this."""
         return []
 
     def extra(self) -> Any:
-        """What else to tell with a message."""
+        """Return the news of this side (output, environment) that the next message carries."""
         return None
 
     def hear_extra(self, extra: Any) -> None:
-        """Take over what else a message tells."""
+        """Take over the news that a message carries."""
 
     def _take_back(self) -> None:
         self._forget_fresh(0)
@@ -205,7 +209,10 @@ class SeamLane(Codec):
         return self.wire.receive()
 
     def _take(self, encoded: Any, updates: Any, forgotten: Any, extra: Any) -> list[Any]:
-        """Decode the operands of a message; forget first, as the numbers of the changes refer to what is left."""
+        """Decode the operands of a message, and apply its changes.
+
+        Forget first: the changes refer only to the containers that are left.
+        """
         if type(encoded) is not list or type(forgotten) is not list:
             raise WireBreach("a message is malformed")
         for number in forgotten:
@@ -254,7 +261,7 @@ class SeamLane(Codec):
         """Raise `WireBreach` if the other side may not ask for this."""
 
     def perform(self, what: Any, operands: list[Any]) -> tuple[str, Any]:
-        """Do what the other side asks for."""
+        """Perform a request of the other side; return its outcome and its result."""
         function = getattr(self, f"do_{what}", None) if type(what) is str and what.isidentifier() else None
         if function is None:
             raise WireBreach(f"{str(what)[:60]} was asked for")
@@ -303,7 +310,7 @@ class SeamLane(Codec):
         return OPERATIONS[name](*operands)
 
     def do_drive(self, coroutine: Any) -> Any:
-        """Run a coroutine to its end. One that waits for something of its own event loop cannot cross."""
+        """Run a coroutine to its end; refuse one that waits for its own event loop, as loops are not shared."""
         try:
             coroutine.send(None)
         except StopIteration as end:
@@ -316,7 +323,7 @@ class SeamLane(Codec):
     def do_deepcopy(self, value: Any) -> Any:
         return copy.deepcopy(value)
 
-    # what twins ask for
+    # requests that twins make
 
     def operate(self, operation: str, operands: tuple[Any, ...]) -> Any:
         return self.request("operate", operation, operands)
@@ -333,19 +340,19 @@ class SeamLane(Codec):
         return self.cannot(f"{name} inherits from a class of the other side")
 
     def refuse(self, reason: str) -> Any:
-        """Refuse a result that the other side gave."""
+        """Refuse a result of the other side."""
         raise TypeError(reason)
 
     def cannot(self, reason: str) -> Any:
-        """Say that this side wants something that cannot cross."""
+        """Report that this side wants to send a value that cannot cross."""
         raise CannotCross(reason)
 
     def cannot_return(self, reason: str) -> Any:
-        """Say that the other side could not hand over its result."""
+        """Report that the other side could not send its result."""
         raise CannotCross(reason)
 
     def could_not_return(self, reason: str) -> None:
-        """Hear that a result of this side could not be handed over."""
+        """Record that this side could not send its result."""
 
     # encoding
 
@@ -391,7 +398,7 @@ class SeamLane(Codec):
         return value
 
     def handle(self, value: Any, kind: str, parts: Callable[[], list[Any]]) -> Any:
-        """Encode something that stays here."""
+        """Encode a value as a handle; the value itself stays here."""
         number = self.ids.get(id(value))
         if number is not None:
             return ["h", number, *self._hash_of(value)]
@@ -414,7 +421,7 @@ class SeamLane(Codec):
             self._in_key = before
 
     def _hash_of(self, value: Any) -> list[Any]:
-        """The hash of a handle in a set or a dictionary: the other side cannot ask while it decodes."""
+        """Return the hash of a handle in a set or a dictionary: the other side cannot ask for it while it decodes."""
         return [hash(value) if self._in_key else None]
 
     def _encode_class(self, kind: Any) -> Any:
@@ -614,7 +621,7 @@ _PLAIN: dict[type, Callable[[Any], Any]] = {
     tuple: lambda one: tuple(tuple.__iter__(one)),
     frozenset: lambda one: frozenset(frozenset.__iter__(one)),
 }
-"""The value that an instance of a subclass of a builtin has, whatever its own methods say."""
+"""Read the builtin value of a subclass instance by the builtin's own methods: the subclass may override them."""
 
 
 _HELD: dict[type, Callable[[Any], Any]] = {
@@ -625,14 +632,14 @@ _HELD: dict[type, Callable[[Any], Any]] = {
 
 
 def _state_of(error: BaseException) -> dict[str, Any]:
-    """What an exception of the standard library has besides its arguments."""
+    """Return the attributes of an exception of the standard library besides its arguments."""
     more = ("name", "path") if isinstance(error, ImportError) else ()
     held = {name: one for name, one in vars(error).items() if not name.startswith("_")}
     return {**held, **{name: getattr(error, name) for name in more}}
 
 
 def _real_base(kind: type) -> type:
-    """The class of the language that a twin inherits from, too."""
+    """Return the builtin class that a twin also inherits from; `object` if there is none."""
     return next(
         (one for one in kind.__mro__ if one in PAYLOADS or _EXCEPTIONS.get(f"builtins.{one.__name__}") is one), object
     )
@@ -656,7 +663,7 @@ def _specials(kind: type, real: type) -> list[str]:
 
 
 def _find(mro: Any, name: str) -> Any:
-    """What a class has by a name, without asking its metaclass; what `object` has for all of them is nothing."""
+    """Look an attribute up in the classes of an MRO, without their metaclass; None for attributes of `object`."""
     for one in mro:
         names = vars(one)
         if name in names:

@@ -1,7 +1,8 @@
-"""The line-up: a value of the subject is never asked alone whether it equals what a test expects.
+"""The line-up: the judge never asks a value of the subject about the expected value alone.
 
-The expected value stands among decoys of its kind, in an order that nobody can know. Equality that takes too many of
-them is refused: it would take any value.
+The expected value stands among decoys in a random order, so hostile code cannot tell which answer counts. The judge
+refuses an equality that accepts too many of the far decoys: it would accept any value. Some honest values equal a few
+decoys, so a few accepted ones are no finding.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from .twins import TwinMeta, is_twin
 _PLAIN = (bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset, type(None))
 _FAR, _NEAR, _OTHERS = 8, 4, 4
 _TOO_MANY = 1 / 3
-"""The share of far decoys that an honest comparison may take: a number modulo seven equals every seventh."""
+"""The share of far decoys that an honest comparison may accept: a number modulo seven equals every seventh."""
 
 
 class Arranged:
@@ -33,10 +34,10 @@ class Lineup:
     def __init__(self, draw: random.Random) -> None:
         self._draw = draw
         self._made: dict[int, tuple[Any, ...]] = {}
-        """By identity of a twin: the twin, and how a test made it."""
+        """The twin, and the constructor call that made it, by identity of the twin."""
 
     def made(self, twin: Any, kind: Any, args: Any, kwargs: Any) -> None:
-        """Remember how a test made an object of the subject."""
+        """Remember the constructor call by which a test made an object: decoys repeat it with other arguments."""
         self._made[id(twin)] = (twin, kind, args, kwargs)
 
     def forget(self) -> None:
@@ -101,7 +102,7 @@ class Lineup:
 
 
 def verdict_of(lineup: Arranged, answers: tuple[Any, ...]) -> tuple[Any, str]:
-    """The answer for the real value, or why the comparison is refused."""
+    """Return the answer for the real value, and the reason if the judge has to refuse the comparison."""
     answer = answers[lineup.place]
     if type(answer) is tuple and len(answer) == 1 and isinstance(answer[0], BaseException):
         raise answer[0]

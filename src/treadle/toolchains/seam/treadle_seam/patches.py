@@ -1,7 +1,7 @@
-"""What tests put in the place of functions outside of their subject (`time.sleep`, `builtins.input`, `requests.get`).
+"""Mirrors patches of functions outside of the subject (`time.sleep`, `builtins.input`, `requests.get`).
 
-The subject has a library of its own, so the judge watches what `monkeypatch` and `mock.patch` replace, and the subject
-gets the same replacement, as a function of the test that it calls.
+The subject has a standard library of its own. So the judge watches the replacements of `monkeypatch` and `mock.patch`,
+and the subject installs the same replacement: a twin that calls the test's function back.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ _OF_THE_JUDGE = frozenset("pytest _pytest pluggy treadle_witness treadle_seam".s
 
 
 class Patches:
-    """The replaced names of the judge's process, with what stood there at first."""
+    """The replaced names of the judge's process, with their original values."""
 
     def __init__(self, is_of_tests: Callable[[Any], bool]) -> None:
         self._is_of_tests = is_of_tests
         self.watched: dict[Any, tuple[Any, str, Any]] = {}
         self.seed: Any = None
-        """What a test has seeded `random` with, until the subject knows it, too."""
+        """The seed that a test has given to `random`, until the subject has it, too."""
 
     def watch(self, owner: Any, name: str, original: Any) -> None:
-        """From now on look at a name of a module, or of a class in one."""
+        """Watch a name of a module, or of a class in one, from now on."""
         if is_twin(owner) or not isinstance(name, str):
             return
         if isinstance(owner, types.ModuleType):
@@ -50,7 +50,7 @@ class Patches:
         self.watched[key] = (owner, name, original)
 
     def changes(self, known: dict[Any, Any]) -> list[tuple[Any, Any, bool]]:
-        """What differs from what a lane knows: name, value, and whether it is a replacement."""
+        """Return the changes that a lane does not know yet: name, value, and whether the name is replaced now."""
         found: list[tuple[Any, Any, bool]] = []
         for key, (owner, name, original) in self.watched.items():
             now = vars(owner).get(name, _MISSING)
@@ -64,7 +64,7 @@ class Patches:
         return found
 
     def listen(self) -> None:
-        """Hear of every replacement that test tools make."""
+        """Wrap `monkeypatch`, `mock.patch` and `random.seed`, so that every replacement and seed is seen."""
         patch: Any = mock._patch
         watch, set_attribute, enter, seed = self.watch, pytest.MonkeyPatch.setattr, patch.__enter__, random.seed
 

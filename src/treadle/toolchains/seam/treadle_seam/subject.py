@@ -1,8 +1,8 @@
 """The subject: serves the code under test, in an interpreter of the project's own environment.
 
-The first process imports what the tests import when they are collected. Each test gets a fork of it with a socket of
-its own, so no test sees what another one left in memory. All of this knows nothing of tests, and no names of ours stay
-in `sys.modules`.
+The first process serves the imports of collection. Each test gets a fork of it with a socket of its own, so handles
+from collection stay valid, and no test sees what another one left in memory. Nothing here knows of tests, and no module
+of ours stays in `sys.modules`, where the code under test could find it.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class SubjectLane(SeamLane):
             link = link.tb_next
         return ["t", *(["t", *one] for one in places[-_MAX_LINES:])]
 
-    # what only the judge asks for
+    # requests that only the judge makes
 
     def do_import(self, name: str, path: list[str]) -> Any:
         if list(path) != sys.path:
@@ -148,7 +148,7 @@ class SubjectLane(SeamLane):
     loop: Any = None
 
     def do_patch(self, name: str, path: list[str], value: Any, is_there: bool) -> None:
-        """Take over what a test has put in the place of something of the standard library or of another package."""
+        """Install a test's replacement in the standard library or in another package, or restore the original."""
         if name not in sys.modules and not is_there:
             return
         owner = importlib.import_module(name)
@@ -171,7 +171,11 @@ class SubjectLane(SeamLane):
         return importlib.import_module(name)
 
     def do_lineup(self, left: Any, operation: str, candidates: Any, is_forked: bool) -> Any:
-        """Compare an object with each of several values; in a fork, where a decoy is made by a constructor."""
+        """Compare an object with each of several values.
+
+        If a constructor makes the decoys, compare in a fork: the effects of the constructor end with it. A process with
+        several threads compares by itself, as its fork could deadlock.
+        """
         if is_forked and threading.active_count() == 1:
             return self._in_fork(lambda: self._lineup(left, OPERATIONS[operation], candidates))
         return self._lineup(left, OPERATIONS[operation], candidates)
@@ -212,7 +216,7 @@ class SubjectLane(SeamLane):
         return tuple({"1": True, "0": False, "-": None, "?": [True], "!": failed}[one] for one in data.decode())
 
     def do_subclass(self, name: str, bases: Any, names: Any, more: Any) -> Any:
-        """Make a class whose methods are the other side's functions."""
+        """Make a class with methods that call the other side's functions."""
         held = {}
         for key, (kind, value) in names.items():
             if kind == "function":
@@ -235,7 +239,7 @@ _DECORATORS: dict[str, Any] = {
 
 
 def _below(kind: type, wanted: type) -> type:
-    """The class in whose place `super` has to stand so that it finds what another class has."""
+    """Return the class to give to `super` so that its lookup begins at `wanted`."""
     mro = kind.__mro__
     return mro[mro.index(wanted) - 1] if mro.index(wanted) else kind
 
@@ -262,7 +266,10 @@ class Stem:
         self.child = 0
 
     def fork(self) -> bool:
-        """Start the process of a test; its socket comes right after the answer to this."""
+        """Fork the process of a test, with the socket that the judge sends.
+
+        The request "socket" makes the judge send one byte with the descriptor (SCM_RIGHTS), then its answer.
+        """
         self.end()
         self.lane._send("q", self.lane.depth + 1, ["socket"], ())
         _, control, _, _ = self.sock.recvmsg(1, socket.CMSG_SPACE(4))
@@ -280,7 +287,7 @@ class Stem:
         """Be the process of one test."""
         status = 70
         try:
-            os.setsid()  # a signal to the whole group ends this process alone
+            os.setsid()  # a signal to its own group does not reach the first process
             old, sock = self.sock, socket.socket(fileno=file)
             self.lane.wire._sock, self.lane.depth = sock, 0
             old.close()
@@ -300,11 +307,11 @@ class Stem:
         if self.child:
             self.child = 0
             try:
-                os.kill(-1, signal.SIGKILL)  # all that is in this process namespace but this process
+                os.kill(-1, signal.SIGKILL)  # every other process of this namespace: nothing survives a test
                 while True:
                     os.waitpid(-1, 0)
             except OSError:
-                pass  # none is left
+                pass  # no child is left
 
 
 def _sign(answer: Any) -> str:

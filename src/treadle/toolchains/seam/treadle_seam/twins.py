@@ -1,8 +1,9 @@
-"""Twins: what stands on one side for the objects, classes, functions and modules of the other side.
+"""Twins: stand-ins on one side for the objects, classes, functions and modules of the other side.
 
-A twin holds the number of its original. Everything that is asked of it becomes a request of the present lane. Classes
-have twin classes with the same ancestry, so `isinstance`, `except` and inheritance work; instances of subclasses of
-immutable builtins also hold the builtin's value, and exceptions are real exceptions.
+A twin holds the number of its original, and turns every operation on itself into a request of the present lane. Twin
+classes have the same ancestry as their originals, so `isinstance`, `except` and inheritance work. The twin of an
+instance of a subclass of an immutable builtin also holds the builtin's value, and twins of exceptions are real
+exceptions.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ EXACT: dict[str, type] = {
     "complex": complex,
     "bytes": bytes,
 }
-"""Operations whose result must be of exactly this type: a subclass could say something else later."""
+"""Operations and the exact type of their result: an instance of a subclass could change its answer later."""
 _SPECIAL: dict[str, tuple[str, bool]] = {
     **{f"__{name.rstrip('_')}__": (name, False) for name in (*_BINARY, *_IN_PLACE, *_ORDER, "ne", "divmod")},
     **{f"__r{name.rstrip('_')}__": (name, True) for name in (*_BINARY, "divmod")},
@@ -62,7 +63,7 @@ _SPECIAL: dict[str, tuple[str, bool]] = {
     "__length_hint__": ("length_hint", False),
 }
 METHODS = ("__enter__", "__exit__", "__call__", "__missing__", "__await__", "__aiter__", "__anext__", "__aenter__")
-"""Special methods that are called as such."""
+"""Special methods that cross as a call of the method, as no operator of `OPERATIONS` stands for them."""
 SPECIALS = (*_SPECIAL, "__eq__", *METHODS, "__aexit__")
 _HIDDEN = (
     "_pytest",
@@ -75,7 +76,7 @@ _HIDDEN = (
     "__array",
     "__tracebackhide",
 )
-"""Attributes that test tools look for: asking would tell the other side who asks."""
+"""Attributes that test tools look for: a request for one would tell the subject that a test tool looks at it."""
 _PROTOCOLS = frozenset(
     "__wrapped__ __signature__ __text_signature__ __isabstractmethod__ __set_name__ __path__ __spec__ __loader__"
     " __length_hint__ __fspath__ __set__ __get__ __delete__ __index__ __reduce__ __reduce_ex__ __getstate__"
@@ -86,7 +87,7 @@ _PROTOCOLS = frozenset(
 
 
 def number_of(twin: Any) -> int:
-    """The number of a twin's original."""
+    """Return the number of a twin's original."""
     return int((_class_get if isinstance(twin, type) else _get)(twin, "_seam_"))
 
 
@@ -95,13 +96,13 @@ def ask(twin: Any, name: str) -> Any:
     if name.startswith(_HIDDEN) or name in _PROTOCOLS:
         raise AttributeError(name)
     lane = PRESENT.lane()
-    if lane.is_decoding:  # `ABCMeta.register` and the like look at a class while it is made
+    if lane.is_decoding:  # `ABCMeta.register` reads attributes of a class that the decoder is still making
         raise AttributeError(name)
     return lane.request("get", twin, name)
 
 
 def _inherited(twin: Any, name: str) -> Any:
-    """The twin class whose method is meant where a class of a test overrides it, so `super()` was asked; else None."""
+    """Return the twin class that `super()` leads to, if a class of the test overrides this method; else None."""
     if not _class_get(type(twin), "_seam_made"):
         return None
     mro = type(twin).__mro__
@@ -175,7 +176,7 @@ _FORWARDERS: dict[str, Callable[..., Any]] = {
 
 
 class Bound:
-    """A method of a twin: one request calls it."""
+    """A bound method of a twin: one request gets and calls it."""
 
     def __init__(self, owner: Any, name: str, kind: Any = None) -> None:
         _set(self, "_seam_bound", (owner, name, kind))
@@ -213,7 +214,7 @@ class Bound:
 
 
 class TwinMethod:
-    """Stands in a twin class for a method of the original."""
+    """A method of a twin class."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -229,7 +230,7 @@ class TwinMethod:
 
 
 class TwinMeta(type):
-    """The class of twin classes: what is asked of the class itself is a request, too."""
+    """The metaclass of twin classes: operations on the class itself become requests, too."""
 
     def __new__(cls, name: str, bases: tuple[type, ...], names: dict[str, Any], **more: Any) -> Any:
         if "_seam_" in names or not bases:
@@ -251,7 +252,7 @@ class TwinMeta(type):
             return
         PRESENT.lane().request("set", cls, name, value)
         if name in vars(cls):
-            type.__delattr__(cls, name)  # from now on the original is asked
+            type.__delattr__(cls, name)  # from now on, `__getattr__` asks the original
 
     def __delattr__(cls, name: str) -> None:
         PRESENT.lane().request("delete", cls, name)
@@ -335,7 +336,7 @@ _repr = _forward("repr", False, "__repr__")
 
 
 class TwinFunction(Twin):
-    """Stands for a function."""
+    """The twin of a function."""
 
     _seam_ = 0
 
@@ -347,7 +348,7 @@ class TwinFunction(Twin):
 
 
 class TwinCoroutine(Twin):
-    """Stands for a coroutine, which the other side runs to its end when it is awaited: event loops are not shared."""
+    """The twin of a coroutine; an await lets the other side run it to its end, as event loops are not shared."""
 
     _seam_ = 0
 
@@ -358,7 +359,7 @@ class TwinCoroutine(Twin):
         raise kind
 
     def close(self) -> None:
-        """It has not begun."""
+        """Do nothing: the coroutine has not begun."""
 
     def __await__(self) -> Any:
         yield from ()
@@ -366,7 +367,7 @@ class TwinCoroutine(Twin):
 
 
 class TwinModule(types.ModuleType):
-    """Stands for a module: what tests set there, they set in the original."""
+    """The twin of a module: an assignment to one of its attributes changes the original."""
 
     def __getattr__(self, name: str) -> Any:
         if name in _OF_MODULES and name != "__file__":
@@ -380,7 +381,7 @@ class TwinModule(types.ModuleType):
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in _OF_MODULES or isinstance(value, types.ModuleType):
-            # The import system binds submodules; those of the tests are no affair of the original.
+            # The import system binds submodules here. The original does not need the submodules of the tests.
             if not isinstance(value, TwinModule):
                 types.ModuleType.__setattr__(self, name, value)
             return
@@ -397,7 +398,7 @@ _OF_MODULES = ("__name__", "__loader__", "__package__", "__spec__", "__path__", 
 
 
 def is_twin(value: Any) -> bool:
-    """Whether something stands for an original of the other side."""
+    """Whether a value is a twin."""
     return isinstance(type(value), TwinMeta) or type(value) is TwinModule or isinstance(value, TwinMeta)
 
 
@@ -409,11 +410,11 @@ PAYLOADS = tuple(BASES.values())
 
 
 MUTABLE = (list, dict, set)
-"""Mutable builtins: the twin is one, too, so that `isinstance` holds; what it holds is asked for."""
+"""Mutable builtins: the twin is one, too, so that `isinstance` holds; operations still ask the original."""
 
 
 def twin_class(number: int, description: list[Any], bases: list[Any]) -> Any:
-    """Make the twin of a class, from what the other side says about it."""
+    """Make the twin of a class from the other side's description of it."""
     name, qualname, module, specials, methods, fields, is_virtual, doc = description
     for word in (name, qualname, module):
         if type(word) is not str or len(word) > 1000:
@@ -458,7 +459,7 @@ def _is_exception(base: Any) -> bool:
 
 
 def _fields(names: Any) -> dict[str, Any]:
-    """The fields of a dataclass, for `asdict` and the like; only names are taken over."""
+    """Return fields of a dataclass for `asdict` and its kin; they have the original's names, and nothing else of it."""
     import dataclasses  # noqa: PLC0415 - the subject may never need it
 
     found = {}

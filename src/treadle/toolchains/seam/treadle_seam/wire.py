@@ -1,14 +1,18 @@
-"""The wire between judge and subject: frames, and the values that cross by themselves.
+"""The wire between judge and subject: frames, and the values that cross by value.
 
-A frame is a u32 length and JSON. The `json` module of every Python parses in C and builds nothing but plain data, and
-it was twice as fast as a msgpack codec written in Python, which is what a project's own environment would leave us.
-Everything that is no text, number, truth value or None is a list that begins with a tag, so JSON objects never occur.
+A frame is a u32 length and JSON. The `json` module of every Python parses in C and builds only plain data. It was twice
+as fast as a msgpack codec in Python, the only other choice, as a project's own environment has no msgpack library.
+Text, numbers, truth values and None cross as they are. Every other value is a list that begins with a tag, so JSON
+objects never occur.
 
-Mutable containers are numbered on their first crossing and stay *shared*: each message carries the new contents of
-those that its sender has changed since the last one. Only one side runs at any time, so both see one list: arguments
-that are mutated, `f(x) is x`, and lists inside of objects behave as in one process. The judge says which are forgotten.
+Mutable containers get a number on their first crossing and stay *shared*: each message carries the new contents of the
+containers that its sender has changed since the last one. Only one side runs at any time, so both see one list: mutated
+arguments, `f(x) is x`, and lists inside of objects behave as in one process. To copy arguments back after each call
+would not do: lists inside of objects, and arguments that the callee retains, would become other lists. Only the judge
+decides which containers both sides forget.
 
-The decoder is strict, because a subject is hostile: it builds the types listed here and the twins that a lane adds.
+The decoder is strict, because a subject is hostile, and pickle or marshal would build anything that it sends. It builds
+only the types listed here and the twins that a lane adds.
 """
 
 from __future__ import annotations
@@ -36,7 +40,7 @@ class WireBreach(Exception):
 
 
 class CannotCross(TypeError):
-    """A value that cannot be handed over."""
+    """A value cannot cross to the other side."""
 
 
 class FrameLine:
@@ -78,7 +82,7 @@ class FrameLine:
         return data
 
 
-# Values that cross by themselves.
+# Values that cross by value.
 
 Parts = Callable[[Any], list]  # type: ignore[type-arg]
 _LATER: dict[str, tuple[str, Parts]] = {
@@ -108,7 +112,7 @@ _LATER: dict[str, tuple[str, Parts]] = {
     "builtins.slice": ("slice", lambda one: [one.start, one.stop, one.step]),
     "builtins.complex": ("complex", lambda one: [one.real, one.imag]),
 }
-"""Immutable types by name, with the tag and the parts to build an equal value from."""
+"""Immutable types by name: the tag, and the function that takes a value apart so that the other side can rebuild it."""
 
 
 def _maker(module: str, name: str, count: tuple[int, ...], make: Any = None) -> Callable[[list[Any]], Any]:
@@ -173,7 +177,7 @@ class Shared:
     def __init__(self, first: int) -> None:
         self.next = first
         self.of: dict[int, list[Any]] = {}
-        """By number: the container, and what it held at the last crossing."""
+        """The container and its contents at the last crossing, by number."""
         self.numbers: dict[int, int] = {}
 
     def clone(self) -> Shared:
@@ -202,7 +206,8 @@ class Shared:
         """Forget the containers that nothing but this table refers to; return their numbers."""
         count, dropped = sys.getrefcount, []
         for number, entry in list(self.of.items()):
-            # The entry, and the argument of this call. What was changed has to be told first: `made().append(1)`.
+            # The entry and the argument of this call hold one reference each. A changed container waits until
+            # `updates` has sent its contents: `made().append(1)` has to reach the other side.
             if count(entry[0]) <= 2 and not _is_changed(*entry):
                 self.forget(number)
                 dropped.append(number)
@@ -239,7 +244,7 @@ def _is_changed(container: Any, held: Any) -> bool:
 
 
 class Codec:
-    """Encodes and decodes the values of one lane. A lane adds what objects, classes and handles become."""
+    """Encodes and decodes the values of one lane. A lane adds the encoding of objects, classes and handles."""
 
     def __init__(self, first: int) -> None:
         self.shared = Shared(first)
@@ -298,7 +303,7 @@ class Codec:
             self._depth -= 1
 
     def copy(self, value: Any) -> Any:
-        """Encode a value whose containers stay the sender's own."""
+        """Encode a value without sharing its containers: the other side gets copies."""
         before, self._is_copy = self._is_copy, True
         try:
             return self.encode(value)
@@ -321,7 +326,7 @@ class Codec:
         return self.encoders[kind]
 
     def encode_other(self, value: Any) -> Any:
-        """Encode what does not cross by itself."""
+        """Encode a value that does not cross by value."""
         raise CannotCross(f"a {type(value).__name__} cannot cross")
 
     def _encode_list(self, value: Any) -> Any:
@@ -449,7 +454,7 @@ class Codec:
             dict.update(container, pairs)
 
     def apply(self, updates: Any) -> None:
-        """Take over what the other side changed; the judge's messages say first what it has forgotten."""
+        """Apply the other side's changes to the shared containers."""
         if type(updates) is not list:
             raise WireBreach("a message has no list of changes")
         for change in updates:

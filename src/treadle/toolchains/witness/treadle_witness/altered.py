@@ -1,6 +1,7 @@
-"""What a value holds, and copies of it in which everything that it holds is something else.
+"""Reads the content of a value, and makes copies of it with other contents.
 
-Nothing of a class is asked for it: whatever it says about its attributes, what lies in its values is taken from there.
+It calls no method of the value's class, because the class may lie about its attributes: it reads slots and dictionaries
+directly.
 """
 
 from __future__ import annotations
@@ -10,13 +11,13 @@ from itertools import islice
 from types import GetSetDescriptorType, MemberDescriptorType
 from typing import Any, Iterator  # noqa: UP035 - this runs on old versions too
 
-# Other values than the right one: far from it, which nobody can expect, and near it, which size does not give away.
+# Wrong values: far ones, which no test can expect, and near ones, which a check of their size cannot tell apart.
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 def far(value: Any, draw: random.Random) -> Any:
-    """A value of the same kind as another one, that nobody can expect."""
+    """Return a random value of the same kind, which no test can expect."""
     word = f"{draw.getrandbits(96):024x}"
     number = draw.randrange(10**12, 10**15)
     if isinstance(value, (bool, int)):
@@ -31,9 +32,9 @@ def far(value: Any, draw: random.Random) -> Any:
 
 
 def near(value: Any, draw: random.Random) -> list[Any]:
-    """Some values of the same kind and about the same size, all of them other ones; none if there are too few.
+    """Return some other values of the same kind and about the same size; none if there are too few.
 
-    One of them is so far off that a comparison with a tolerance, or by a remainder, does not take it too.
+    One of them is so far off that a comparison with a tolerance, or by a remainder, does not accept it.
     """
     if isinstance(value, bool):
         return []
@@ -70,15 +71,15 @@ def _all_other_signs(text: str, draw: random.Random) -> str:
 
 
 def _other_sign(sign: str, draw: random.Random) -> str:
-    """Another sign of the same kind, which is no other way to write this one."""
+    """Return another letter or digit of the same kind; not the same letter in another case."""
     kind = "0123456789" if sign in "0123456789" else _LETTERS.upper() if sign.isupper() else _LETTERS
     return draw.choice([one for one in kind if one.lower() != sign.lower()])
 
 
 def _part_by_part(value: dict[Any, Any], draw: random.Random) -> list[Any]:
-    """Copies with another value in one place, for some places in turn, and one with other values in all of them.
+    """Return copies with another value in one place, for some places in turn, and one with other values everywhere.
 
-    An honest comparison may ignore a part, as versions ignore what they were built from. It cannot ignore all of them.
+    An honest comparison may ignore a part, as versions ignore their build. It cannot ignore all of them.
     """
     others = {key: found for key, one in value.items() if (found := near(one, draw))}
     places = draw.sample(list(others), min(_PLACES, len(others)))
@@ -93,23 +94,23 @@ _ROWS = (list, tuple)
 _MOST, _WIDEST = 300, 20
 _PLACES = 3
 _kept: list[Any] = []
-"""Copies whose class hears of their end: a test may count those, so they stay until the process ends."""
+"""Copies of classes with `__del__`: a test may count its calls, so the copies live until the process ends."""
 
 
 def state(value: Any) -> dict[str, Any]:
-    """What a value holds by name, in its dictionary and its slots."""
+    """Return the attributes of a value by name, from its dictionary and its slots."""
     found: dict[str, Any] = {}
     for name, slot in _slots(type(value)):
         try:
             found[name] = slot.__get__(value)
-        except AttributeError:  # nothing was put there
+        except AttributeError:  # the slot is empty
             continue
     held = _dictionary(value)
     return {**found, **held} if held else found
 
 
 def altered(value: Any, draw: random.Random, number: int) -> Any:
-    """A copy that holds something else by every name; None if there is nothing to hold, or no way to copy it."""
+    """Return a copy with another value in every attribute; None for a value without attributes or way to copy it."""
     slots, holds = dict(_slots(type(value))), state(value)
     try:
         twin = object.__new__(type(value))
@@ -129,7 +130,7 @@ def altered(value: Any, draw: random.Random, number: int) -> Any:
 
 
 def differ(one: Any, other: Any) -> bool:
-    """Whether two values hold something else, as far as can be told without asking their classes, and soon."""
+    """Whether two values have different contents; it calls no method of their classes, and gives up after a limit."""
     return _differ(one, other, iter(range(_MOST)))
 
 
@@ -150,7 +151,7 @@ def _differ(one: Any, other: Any, left: Iterator[int]) -> bool:
 
 
 def shown(value: Any) -> str:
-    """A value with what it holds, in words that are not its own."""
+    """Format a value and its attributes without its own `__repr__`."""
     if type(value) in _SINGLE:
         return repr(value)[:30]
     if type(value) in (list, tuple, dict):
@@ -174,7 +175,7 @@ def _dictionary(value: Any) -> dict[str, Any] | None:
 
 
 def _other(value: Any, draw: random.Random, number: int) -> Any:
-    """Something else in its place: of another size, far from it or near it, in turn."""
+    """Return another value for an attribute: of another size, far from it or near it, in turn."""
     if isinstance(value, bool) and number % 2:
         return not value
     if type(value) in _ROWS and number % 3 == 0:

@@ -16,7 +16,7 @@ from .written import FUNCTIONS, SCOPES, fetch_first, load, placed
 
 _JUDGE, _JUDGED, _LEFT, _TAKEN = "@judge", "@judged", "@left", "@py_assert_"
 _REWRITING = "@pytest_ar"
-"""By this name, files that pytest rewrites have what it rewrites with."""
+"""The name by which a file that pytest has rewritten refers to pytest's rewriting module."""
 _SIGNS: dict[Any, str] = {
     ast.Eq: "==",
     ast.NotEq: "!=",
@@ -55,7 +55,7 @@ def _shared(data: Any, path: str, judge: Judge) -> Any:
     try:
         module = ast.parse(data)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return data  # whoever compiles it says why
+        return data  # the compiler reports the error
     written = _Written(module, data, judge)
     written.take_apart(module)
     written.put_judges(module)
@@ -63,7 +63,7 @@ def _shared(data: Any, path: str, judge: Judge) -> Any:
 
 
 class _Written:
-    """A file of tests as it is written, and what its judges are told."""
+    """A file of tests as it is written, and the lines and values that its judges get."""
 
     def __init__(self, module: Any, source: bytes, judge: Judge) -> None:
         self._lines = source.decode(errors="replace").splitlines()
@@ -90,7 +90,7 @@ class _Written:
                     fetch_first(node, _JUDGED, _REWRITING, "_judged")
 
     def _of_assert(self, body: list[Any], statement: Any) -> bool:
-        """Put a judge before a comparison as pytest has taken it apart; whether this is one."""
+        """Put a judge before a comparison that pytest has split; return whether the statement is one."""
         test = getattr(statement, "value", None)
         if not isinstance(statement, ast.Assign) or not isinstance(test, ast.Compare) or len(test.ops) != 1:
             return False
@@ -103,10 +103,11 @@ class _Written:
         return True
 
     def _of_helper(self, body: list[Any], statement: Any) -> bool:
-        """Put a judge between the second side of `assertEqual` and its method; whether this is one.
+        """Put a judge between the second side of `assertEqual` and its method; return whether the statement is one.
 
-        By no name of the test, a side outlives its statement, or is evaluated before the method is looked up: a test
-        may well ask what has become of its values. So the first side has a name only while the second is evaluated.
+        A test may check whether its values still live. So no name keeps a side beyond its statement, and Python
+        evaluates no side before it looks up the method: the first side has a name only while Python evaluates the
+        second.
         """
         call = getattr(statement, "value", None)
         if not isinstance(statement, ast.Expr) or not isinstance(call, ast.Call) or len(call.args) < 2:
@@ -127,17 +128,17 @@ class _Written:
     def _call(self, judge: str, sides: list[Any], sign: str, statement: Any) -> Any:
         line = statement.lineno
         text = self._lines[line - 1].strip()[:200] if 0 < line <= len(self._lines) else ""
-        # They stand beside the right value: whoever takes that from the code of a test takes them too.
+        # They stand beside the right value: code that reads it from the code of a test reads them, too.
         others = self._judge.others(self._expected[line]) if line in self._expected and sign == "==" else []
         said = [ast.Constant(value=one) for one in (sign, line, text, *others)]
         return ast.Call(func=load(judge), args=[*sides, *said], keywords=[])
 
 
 def _parts(statement: Any) -> list[Any]:
-    """A comparison that is asserted, with each side by itself; anything else as it is.
+    """Split an asserted comparison into its sides and its result; return another statement as it is.
 
-    The sides go with the comparison, before anything is raised, and what came of it with the statement: a test may
-    catch the exception, and then ask what has become of the values.
+    A test may catch the exception, and then check whether its values still live. So the names of the sides end with the
+    comparison, before anything is raised, and the name of the result ends with the statement.
     """
     test = getattr(statement, "test", None)
     if not isinstance(statement, ast.Assert) or not isinstance(test, ast.Compare) or len(test.ops) != 1:

@@ -1,4 +1,4 @@
-"""What foreign code does in the test process, as Python itself reports it. An audit hook cannot be taken away again."""
+"""Records the acts of foreign code in the test process by an audit hook: Python has no way to remove one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Iterator  # noqa: UP035 - this runs on old versions too
 _MAX = 200
 _FRAMES = 60
 _NEAR = 4
-"""So many callers of the standard library may lie between some code and the file that it reads."""
+"""The number of frames of the standard library that may lie between some code and the file that it reads."""
 
 NOTED = {
     "subprocess.Popen": "a program was started",
@@ -22,7 +22,7 @@ NOTED = {
     "socket.connect": "a socket was connected",
     "socket.bind": "a socket was bound",
 }
-"""Many tests have good reasons for these."""
+"""Events that many honest tests cause."""
 SUSPECT = {
     "ctypes.dlopen": "ctypes opened a library",
     "gc.get_objects": "gc.get_objects was called",
@@ -37,28 +37,28 @@ SUSPECT = {
     "os.kill": "a signal was sent",
 }
 _DIRECT = {*SUSPECT} - {"ctypes.dlopen", "sys._current_frames", "os.kill"}
-"""The standard library does these all the time: only a call from the project's own code tells something."""
+"""Events that the standard library causes all the time: only a direct call by the project's own code is suspect."""
 _INSIDES = ("__code__", "__defaults__", "__kwdefaults__")
 _SECRET = ("/proc/self/fd", "/proc/self/mem", "/proc/self/maps", "/dev/fd")
 
 
 class Audit:
-    """Collects findings; what they mean is for others to say."""
+    """Collects findings; Treadle decides their meaning outside of this process."""
 
     def __init__(self) -> None:
         self.root = os.getcwd()  # noqa: PTH109
         self.kept = ""
-        """The folder that nobody but the witness opens files in."""
+        """The folder in which only the witness may open files."""
         self.test = ""
         self.is_writing = False
         self.functions: dict[int, tuple[str, Any]] = {}
-        """By identity, the functions whose code nobody has a reason to exchange."""
+        """The names of the functions, by identity, that no honest code changes."""
         self._busy = False
         self._counts: dict[tuple[str, str], int] = {}
         self._told: dict[tuple[str, str], int] = {}
 
     def hook(self, event: str, args: tuple[Any, ...]) -> None:
-        """Must never raise: that would change what the code does."""
+        """Look at an audit event. It must never raise: an exception would change the behaviour of the code."""
         if self._busy or (event not in _WATCHED and event not in _OPENS):
             return
         self._busy = True
@@ -71,7 +71,7 @@ class Audit:
 
     @contextmanager
     def unheard(self) -> Iterator[None]:
-        """While the witness itself looks at something."""
+        """Ignore events while the witness itself reads files or frames."""
         busy, self._busy = self._busy, True
         try:
             yield
@@ -79,7 +79,7 @@ class Audit:
             self._busy = busy
 
     def news(self) -> list[tuple[str, str, int]]:
-        """What was found since the last time: grave or not, what, how often."""
+        """Return the findings since the last call: kind, text, count."""
         fresh = [(kind, text, n) for (kind, text), n in self._counts.items() if self._told.get((kind, text), 0) == 0]
         self._told = dict(self._counts)
         return fresh
@@ -116,7 +116,7 @@ class Audit:
                 self._add("suspect", f"{path[len(self.root) + 1 :]}, a file of tests, was read by {where}")
 
     def _culprit(self, depth: int) -> str:
-        """The nearest of some callers that is written in the checkout, as `file:line`."""
+        """Return the nearest caller from the checkout, as `file:line`, within some frames."""
         frame: Any = sys._getframe(3)
         while frame is not None and depth > 0:
             name = frame.f_code.co_filename
@@ -128,7 +128,7 @@ class Audit:
         return ""
 
     def place(self, code: Any) -> str:
-        """The file of the checkout that some code is written in; empty if it is another's."""
+        """Return the file of the checkout that defines some code; empty for code from elsewhere."""
         name = getattr(code, "co_filename", "")
         is_own = isinstance(name, str) and name.startswith(self.root + os.sep) and "site-packages" not in name
         return name[len(self.root) + 1 :] if is_own else ""

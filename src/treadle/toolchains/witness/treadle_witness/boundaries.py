@@ -1,6 +1,7 @@
-"""Where code of the project gives back control: there the machinery is verified, before anything looks at an outcome.
+"""Verifies the machinery where code of the project gives back control, before pytest looks at an outcome.
 
-What comes to its end is told at once, too. So a failure cannot be taken back, and a test that was never called shows.
+The witness also reports each end of a phase at once. So code cannot undo a failure, and a test that was never called is
+seen.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class Registered:
         self._manager, self._tell = pluginmanager, tell
 
     def now(self) -> Callable[[], None]:
-        """Take down what there is; what is given back tells what has come, gone or changed since."""
+        """Record the hooks; return a function that tells which hook has come, gone or changed since."""
         before, tell, now = self._flat(), self._tell, self._flat
         size, every, pairwise, same = len, all, map, operator.is_
 
@@ -75,19 +76,19 @@ __unittest = True  # by which frames of this file are left out of tracebacks
 
 _SKIPS = (pytest.skip.Exception, unittest.SkipTest, pytest.xfail.Exception)
 Came = Callable[[Any, str, str, str], None]
-"""Hears who came to its end (an item, or a test case), in which phase, where that was seen, and how."""
+"""A callback for the end of a phase: the item or test case, the phase, the function that saw the end, the outcome."""
 _exc_info: Callable[[], Any] = sys.exc_info
 
 
 class Boundaries:
-    """Around everything that runs code of the project. They are drawn before the machinery is taken down."""
+    """Wraps every function that runs code of the project, before the machinery is recorded."""
 
     def __init__(self, registered: Registered, came: Came) -> None:
         self._registered, self._came = registered, came
         self._verify: list[Verify] = []
 
     def verify_by(self, verify: Verify) -> None:
-        """From now on there is something to compare with."""
+        """Add a comparison with the recorded machinery."""
         self._verify.append(verify)
 
     def verify(self) -> None:
@@ -117,7 +118,7 @@ class Boundaries:
                 one.function = wrap(one.function, name, when)
 
     def _told(self, function: Any, name: str, when: str) -> Any:
-        """A phase of a test. What was exchanged while it was set up is found before it is called."""
+        """Wrap a phase of a test. An exchange that its setup made is found before the call."""
         verifies, came = self._verify, self._came
 
         def bounded(item: Any, *args: Any) -> Any:
@@ -137,11 +138,11 @@ class Boundaries:
         return bounded
 
     def _asked(self, function: Any, name: str, when: str) -> Any:
-        """One of those who are asked in turn to call a test: with None, it has left that to the next one."""
+        """Wrap a hook that may call a test, or return None, so that the next hook has to call it."""
         return self._around(function, name, when, may_pass=True)
 
     def _around(self, function: Any, name: str, when: str, *, may_pass: bool = False) -> Any:
-        """A call of a test. What is needed at its end, it has before anything of the project runs."""
+        """Wrap a call of a test. It binds the functions for its end before any code of the project runs."""
         verifies, registered, came = self._verify, self._registered, self._came
 
         def bounded(test: Any, *args: Any) -> Any:
@@ -167,7 +168,7 @@ class Boundaries:
         return bounded
 
     def _after(self, function: Any, is_own: Callable[..., bool]) -> Any:
-        """Something that runs code of the project among much other code."""
+        """Wrap a function that runs code of the project among much other code."""
         verifies, registered = self._verify, self._registered
 
         def bounded(*args: Any, **kwargs: Any) -> Any:
@@ -185,7 +186,7 @@ class Boundaries:
         return bounded
 
     def _at_the_beginning(self, function: Any) -> Any:
-        """What asks whether something was raised runs within a test, right after code of the project."""
+        """Wrap the exit of `raises` and its kin: it runs within a test, right after code of the project."""
         verifies = self._verify
 
         def leave(self: Any, *args: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Tests whose verdicts are known before, run by the same machinery as the real ones and reported apart."""
+"""Tests with known verdicts: the machinery of the real tests runs them, and the witness reports them apart."""
 
 from __future__ import annotations
 

@@ -20,9 +20,9 @@ _HERE = str(Path(__file__).parents[1])
 
 
 def put_checkout_first(checkout: str, root: str, is_module: bool) -> None:
-    """Put the checkout in front of what is installed (and behind the standard library).
+    """Put the checkout in front of the installed packages, and behind the standard library.
 
-    An environment may have the project installed as a link to the user's own checkout; that link is turned here.
+    An environment may have the project installed as a link to the user's own checkout; redirect that link to this one.
     """
     sys.path[:] = [entry for entry in sys.path if entry != _HERE]
     links = [entry for entry in sys.path if _is_of(entry, root) and not _is_below(entry, checkout)]
@@ -66,12 +66,12 @@ def _folder_of(name: str, target: str) -> str:
 
 
 class FromSource(SourceFileLoader):
-    """Compiled files that lie in the checkout are not believed: they need not be what the sources say."""
+    """Loads modules from their sources alone: compiled files in the checkout may differ from the sources."""
 
     prepared: Any = staticmethod(lambda data, path: data)  # noqa: ARG005
-    """What is compiled in the place of a source."""
+    """Returns the tree or source to compile in the place of a source."""
     began: Any = staticmethod(lambda name, path: None)  # noqa: ARG005
-    """Hears of each module before any of its code runs."""
+    """A callback for each module before any of its code runs."""
 
     def source_to_code(self, data: Any, path: Any, *args: Any, **more: Any) -> Any:  # type: ignore[override]
         type(self).began(self.name, path)
@@ -82,14 +82,14 @@ class FromSource(SourceFileLoader):
 
 
 class Hidden:
-    """Modules of the checkout that are imported in the place of installed ones of the same name."""
+    """Finds modules of the checkout that hide installed ones of the same name."""
 
     def __init__(self, checkout: str, root: str, send: Any) -> None:
         self._checkout, self._send = checkout, send
         self._installed = [one for one in sys.path if one and not _is_below(one, checkout) and not _is_of(one, root)]
 
     def look(self, name: str, path: str) -> None:
-        """Tell of a module that hides another one."""
+        """Report a module that hides another one."""
         if "." not in name and _is_below(path, self._checkout) and self._is_installed(name):
             self._send("hides", name=name, file=os.path.relpath(path, self._checkout))
 
@@ -101,7 +101,7 @@ class Hidden:
 
 
 def compile_afresh(checkout: str) -> None:
-    """Import what lies in the checkout from its sources alone."""
+    """Import the modules of the checkout from their sources alone."""
     make = FileFinder.path_hook((ExtensionFileLoader, EXTENSION_SUFFIXES), (FromSource, SOURCE_SUFFIXES))
 
     def hook(path: str) -> Any:

@@ -1,7 +1,8 @@
-"""Whether a value that a test compares is what it says: asked of the same value, when the test compares it.
+"""Judges whether a value that a test compares is honest about equality, right when the test compares it.
 
-Only classes of the project can lie about equality. So their values meet others that they must not equal, before the
-test compares them and as often as nobody can count; and where they are numbers or texts, these have to agree.
+Only classes of the project can lie about equality. So before the test compares one of their values, the judge compares
+the value with others that it must not equal, a random number of times, as a lie could count on a fixed one. If the
+value is also a number or a text, the comparison by the builtin type has to agree.
 """
 
 from __future__ import annotations
@@ -84,18 +85,18 @@ class Judge:
     """Judges the values of one run."""
 
     def __init__(self, send: Callable[..., None], seed: str, *, has_mirrors: bool = True) -> None:
-        """Without mirrors, nothing is said about tests that pass whatever value they expect."""
+        """Judge the values of one run; without mirrors, do not report tests that pass with any expected value."""
         self._send, self._draw, self._named = send, random.Random(seed), Named()
         self._has_mirrors = has_mirrors
         self.is_silent = False
-        """While copies of tests run, which expect what is wrong."""
+        """True while copies of tests run: they expect wrong values."""
 
     def others(self, expected: Any) -> list[Any]:
-        """Some values that stand in the code of a test as the right one does."""
+        """Return wrong values that the code of a test carries beside the right one."""
         return [*near(expected, self._draw), far(expected, self._draw)]
 
     def __call__(self, left: Any, right: Any, sign: str, line: int, text: str, *others: Any) -> None:
-        """Hear of a comparison that is about to be made, and of values beside the right one."""
+        """Judge a comparison that the test is about to make; `others` are wrong values beside the right one."""
         if sign == "in" and AUDIT.test and not self.is_silent:
             self._of_container(right)
         if (
@@ -111,12 +112,15 @@ class Judge:
             self._of_one(value, expected, sign)
 
     def judged(self, left: Any, right: Any, _gone: None, *more: Any) -> Any:
-        """Hear of a comparison, and hand on its second value; the test has forgotten the first one by then."""
+        """Judge a comparison, and return its second value; the test has dropped the first one by then."""
         self(left, right, *more)
         return right
 
     def _of_container(self, container: Any) -> None:
-        """What holds nothing cannot have more things in it than it counts; asking such a value changes nothing."""
+        """Report a container that claims more members than its length.
+
+        Ask only a container without state, so the question cannot change it.
+        """
         owner = _owner(type(container), "__contains__") if type(container) not in _PLAIN else None
         if owner is None or _owner(type(container), "__len__") is None or state(container):
             return
@@ -126,7 +130,7 @@ class Judge:
             self._send("tampering", text=f"{owner[1]}: {owner[0].__name__} {text} (in {AUDIT.test})")
 
     def _says_nothing(self, value: Any, expected: Any, sign: str, others: tuple[Any, ...]) -> bool:
-        """Whether a value is equal to whatever is put in the place of what is expected."""
+        """Whether a value equals everything in the place of the expected value."""
         if sign != "==":
             return False
         if _owner(type(value), "__eq__") is None:
@@ -146,14 +150,14 @@ class Judge:
             self._send("tampering", text=f"{whose} {text} (in {AUDIT.test})")
 
     def _takes_another(self, value: Any, expected: Any) -> bool:
-        """Whether it equals a value that holds something else, and would whatever that held."""
+        """Whether a value equals an expected value with another content, and also its copies with random contents."""
         if _work_of(type(expected)) is None or not differ(value, expected) or not _answer(value, "==", expected):
             return False
         copies = [altered(expected, self._draw, number) for number in range(self._draw.randrange(_FEWEST, _MOST))]
         return all(one is not None and _answer(value, "==", one) for one in copies)
 
     def _takes_all(self, value: Any, expected: Any, beside: tuple[Any, ...]) -> bool:
-        """Whether it equals whatever nobody can expect, whatever is near to what is right, or whatever stands there."""
+        """Whether a value equals all unlikely values, all values near the right one, or all that stand beside it."""
         unlikely = [far(expected, self._draw) for _ in range(self._draw.randrange(_FEWEST, _MOST))]
         rows = [row for row in (unlikely, near(expected, self._draw), beside) if row]
         self._draw.shuffle(rows)
@@ -200,7 +204,7 @@ def _size(container: Any) -> float:
 
 
 def _is_likely(base: type, value: Any, expected: Any) -> bool:
-    """Whether two values may well be the same to somebody honest: by case, by spaces, by order, or nearly."""
+    """Whether an honest class may take two values as equal: they differ only in case, spaces, order, or by little."""
     try:
         if base is str:
             return _plain_text(str.__str__(value)) == _plain_text(expected)
@@ -230,7 +234,7 @@ def _is_flat(value: Any) -> bool:
 
 
 def _pairs(left: Any, right: Any, depth: int) -> Iterator[tuple[Any, Any]]:
-    """The values of classes that are nobody's but the project's, each with what it is compared to."""
+    """Yield each value that is not of a plain type, with the value that it is compared to."""
     if type(left) not in _PLAIN:
         yield left, right
         if type(left) is type(right) and depth < _DEEPEST and _work_of(type(left)) is not None and differ(left, right):
@@ -246,7 +250,7 @@ def _pairs(left: Any, right: Any, depth: int) -> Iterator[tuple[Any, Any]]:
 
 
 def _owner(kind: type, method: str) -> tuple[type, str] | None:
-    """The class under test that says how values compare, and its file; none if another does."""
+    """Return the class under test that defines a comparison, and its file; None if another class defines it."""
     for one in _MRO(kind):
         owned = _OWN(one)
         if method in owned:
@@ -262,7 +266,7 @@ def _place(owner: type, method: Any) -> tuple[type, str] | None:
 
 
 def _work_of(kind: type) -> str | None:
-    """The file under test in which a class is written; None if it is another's."""
+    """Return the file under test that defines a class; None if another file does."""
     file = getattr(sys.modules.get(_OWN(kind).get("__module__", "")), "__file__", None) or ""
     return _place_of(file)
 

@@ -1,7 +1,7 @@
-"""The parts that decide about verdicts, compared with what they were before any code of the project ran.
+"""Compares the machinery that decides verdicts with its state before any code of the project ran.
 
-They are compared whenever code of the project has given back control, so an exchange that is to have an effect is seen
-before it has one, and taking it back later helps nobody. Only identities are compared: nothing of the project runs.
+The witness compares whenever code of the project has given back control. So it sees an exchange before the exchange has
+an effect, and to undo it later hides nothing. It compares only identities: no code of the project runs.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import pytest
 
 from .audit import AUDIT
 
-# The functions that decide about verdicts, compared with those from before any code of the project ran.
+# The functions that decide verdicts, compared with those from before any code of the project ran.
 
 _MODULES = (
     "_pytest.runner _pytest.reports _pytest.main _pytest.python _pytest.outcomes _pytest.skipping _pytest.junitxml"
@@ -26,7 +26,7 @@ _MODULES = (
     " _pytest.assertion.util unittest.case"
 ).split()
 _WHOLE = ("re", "operator", "math", "ast")
-"""What verdicts rest on outside of pytest: `raises(match=…)`, comparisons, `approx`, and how tests are rewritten."""
+"""Modules outside of pytest that decide verdicts: `raises(match=…)`, comparisons, `approx`, the rewriting of tests."""
 _BORN = set(vars(builtins)) - {"_"}  # the last result of a prompt, or a translation
 
 
@@ -50,7 +50,7 @@ def identities() -> dict[tuple[str, str], tuple[Any, ...]]:
 
 
 def differences(before: dict[tuple[str, str], tuple[Any, ...]]) -> list[str]:
-    """The names of those that are no longer what they were."""
+    """Return the names of the functions that are no longer the same."""
     after = identities()
     return [".".join(key) for key, value in before.items() if not _same(value, after.get(key, ()))]
 
@@ -89,21 +89,21 @@ _AFTERWARDS = frozenset(
     " setupplan doctest cacheprovider legacypath debugging hookspec stepwise deprecated freeze_support"
     " _argcomplete".split()
 )
-"""What of pytest only shows or keeps what has been decided."""
+"""Modules of pytest that only show or keep verdicts."""
 _BESIDE = ("unittest.case",)
 _SHARED = ("builtins", "re", "operator", "math", "ast", "importlib._bootstrap_external")
-"""What verdicts rest on, and what tests may well exchange for a while."""
+"""Modules that decide verdicts too, but that an honest test may patch for a while."""
 _CHANGING = frozenset("_reprcompare _assertion_pass _config".split())
 _MOVING = _CHANGING | frozenset(
     "_ __warningregistry__ __annotations__ __annotations_cache__ __annotate_func__ __abstractmethods__ __doc__".split()
 )
-"""Names by which pytest and Python keep what changes; `_` is the last result in a doctest, or a translation."""
+"""Names that pytest and Python assign themselves; `_` is the last result in a doctest, or a translation."""
 _MISSING = object()
-_every, _pairwise = all, map  # whatever stands by these names later
+_every, _pairwise = all, map  # code of the project may replace the builtins later
 
 
 class MachineryPart:
-    """A module or a class, with everything it had by name."""
+    """A module or a class, with the values of all its names at the beginning."""
 
     def __init__(self, name: str, names: Mapping[str, Any], is_shared: bool = False, is_kind: bool = False) -> None:
         self.name, self.names, self.is_shared = name, names, is_shared
@@ -111,7 +111,7 @@ class MachineryPart:
         self.before = dict(names)
 
     def changes(self) -> Iterator[tuple[str, Any]]:
-        """What stands by other names than it did; what is not there any more is missing."""
+        """Yield each name that now has another value, with the value; `_MISSING` if the name is gone."""
         now = dict(self.names)
         for name in _suspects(self.before, now):
             value = now.get(name, _MISSING)
@@ -120,7 +120,7 @@ class MachineryPart:
 
 
 def _suspects(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
-    """The names that may stand for something else; where all come in their old order, few are left to look at."""
+    """Return the names whose values may differ; if the old names keep their order, only a few are left to compare."""
     if len(now) >= len(before) and _every(_pairwise(operator.is_, before, now)):
         return [
             *compress(before, _pairwise(operator.is_not, before.values(), now.values())),
@@ -130,7 +130,7 @@ def _suspects(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
 
 
 def watched(parts: list[MachineryPart], tell: Callable[[str], None]) -> Verify:
-    """What tells which of the parts have been exchanged since they were taken down, each thing once."""
+    """Return a function that tells which names of the recorded parts have changed, each name once."""
     known: set[str] = set()
 
     def deviates(part: MachineryPart) -> None:
@@ -139,7 +139,7 @@ def watched(parts: list[MachineryPart], tell: Callable[[str], None]) -> Verify:
                 known.add(name)
                 tell(name)
 
-    # A method of a tuple: whoever finds it can exchange nothing of it, and it looks up no name.
+    # A method bound to a tuple: code of the project cannot exchange a part of it, and it looks up no global name.
     rows = tuple(_row(some) for some in _grouped(parts))
     return MethodType(_verify, (rows, deviates, all, map, operator.is_, len, tuple, chain.from_iterable))
 
@@ -155,7 +155,7 @@ def _verify(self: tuple[Any, ...]) -> None:
 
 
 def _row(parts: list[MachineryPart]) -> tuple[Any, ...]:
-    """Parts that are compared at one go, through views that show what their names stand for at any time."""
+    """Prepare some parts for one common comparison, by live views of their values."""
     views = tuple(part.names.values() for part in parts)
     values = tuple(chain.from_iterable(views))
     members = tuple((view, tuple(view), part) for view, part in zip(views, parts))  # noqa: B905
@@ -163,14 +163,14 @@ def _row(parts: list[MachineryPart]) -> tuple[Any, ...]:
 
 
 def _grouped(parts: list[MachineryPart]) -> Iterator[list[MachineryPart]]:
-    """What nobody changes together; what pytest and tests do change, each by itself."""
+    """Yield the parts that never change as one group, and each part that pytest or tests may change by itself."""
     apart = [part for part in parts if part.is_shared or not _CHANGING.isdisjoint(part.names) or part.is_kind]
     yield [part for part in parts if part not in apart]
     yield from ([part] for part in apart)
 
 
 def functions(parts: list[MachineryPart]) -> Iterator[tuple[str, FunctionType]]:
-    """Every function of what is watched, by name: exchanging its code would leave it the same."""
+    """Yield every watched function by name: an exchange of its code would leave its identity the same."""
     for part in parts:
         if not part.is_shared:
             for name, value in part.before.items():
@@ -180,7 +180,7 @@ def functions(parts: list[MachineryPart]) -> Iterator[tuple[str, FunctionType]]:
 
 
 def is_of_the_work(value: Any) -> bool:
-    """Whether something is written in the code under test, or nobody knows where; tests and libraries are others."""
+    """Whether the code under test defines a value, or code without a file does; not if tests or libraries do."""
     code = _code(value)
     name = getattr(code, "co_filename", "")
     if name.startswith("<"):
@@ -213,7 +213,7 @@ def _code(value: Any) -> Any:
 
 
 def _is_new(part: MachineryPart, name: str, value: Any) -> bool:
-    """Whether it is what importing adds to a package, a mark that pytest sets, or an old way to ask for a path."""
+    """Whether a value is legitimate: an import's addition to a package, a mark of pytest, or a legacy path property."""
     if name not in part.before and isinstance(value, (ModuleType, bool, str)):
         return True
     asked = getattr(value.fget, "__module__", "") if type(value) is property else ""

@@ -45,7 +45,7 @@ def find_places(source: str, name: str, line: int, given: Mapping[str, Any] | No
     found = [(node, owner) for node, owner in _parsed(source) if _is_at(node, name, line)]
     if len(found) != 1:
         return []
-    function, owner = copy.deepcopy(found[0])  # it is changed, and whoever asks again wants it as it is written
+    function, owner = copy.deepcopy(found[0])  # the caller changes it, and the cache has to keep the original
     if _may_leave(function) or not all(_is_mark(one) for one in function.decorator_list):
         return []
     function.decorator_list = []
@@ -71,7 +71,7 @@ def _parsed(source: str) -> list[tuple[ast.FunctionDef, str]]:
 
 
 def _assigned(function: ast.FunctionDef, name: str) -> Callable[[ast.expr], None]:
-    """Exchanges a parameter itself, which whoever looks at the caller's variables sees as well."""
+    """Exchange a parameter by an assignment at the start, so code that reads the caller's variables sees it, too."""
     first: list[ast.stmt] = []
 
     def expect(node: ast.expr) -> None:
@@ -172,7 +172,7 @@ _LARGEST = 1_000_000
 
 
 class Mirror:
-    """A test whose expected value can be exchanged: one that is written down, and compared on every way through it."""
+    """A test with an exchangeable expected value: a literal that every path through the test compares."""
 
     def __init__(self, item: pytest.Item, function: FunctionType, place: ExpectedPlace) -> None:
         self.item, self.function, self.place = item, function, place
@@ -197,13 +197,13 @@ class Mirror:
 
 
 class Hollow:
-    """A test in whose place something is run that does nothing but fail."""
+    """A test that the witness replaces with a function that only fails."""
 
     def __init__(self, item: pytest.Item, function: FunctionType) -> None:
         self.item, self.function = item, function
 
     def series(self, draw: random.Random) -> Iterator[Iterator[CodeType | None]]:
-        """Code by the name of the test, at its place, that takes what it takes and fails by an assertion."""
+        """Yield code with the name, place and parameters of the test that fails by an assertion."""
         yield (self._code(draw) for _ in range(_TRIES))
 
     def _code(self, draw: random.Random) -> CodeType:
@@ -251,7 +251,7 @@ class Mirrors:
             {"passed": self._passed, "failed": self._failed}.get(report.outcome, []).append(item)
 
     def run(self, send: Callable[..., None], alarm: Callable[[float], None]) -> None:
-        """Run some copies, and tell what became of each."""
+        """Run some copies, and report the verdict of each."""
         chosen: list[Mirror | Hollow] = [*self._hollow(), *self._chosen()]
         until = time.monotonic() + _SECONDS
         self.is_running = True
@@ -316,7 +316,7 @@ class Mirrors:
         """How the test ends with other code; empty if that cannot be told, and nothing more should be tried."""
         own, self._verdict = mirror.function.__code__, "failed"
         options = mirror.item.config.option
-        shown, options.tbstyle = getattr(options, "tbstyle", "auto"), "line"  # nobody reads why a copy fails
+        shown, options.tbstyle = getattr(options, "tbstyle", "auto"), "line"  # the failure of a copy is never shown
         mirror.function.__code__ = code
         alarm(_SECONDS / 2)
         try:

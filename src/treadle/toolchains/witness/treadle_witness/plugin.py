@@ -1,4 +1,4 @@
-"""The pytest plugin that tells what really happened to each test, apart from everything pytest itself reports."""
+"""The pytest plugin that reports the real outcome of each test, independently of pytest's own reports."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Send = Callable[..., None]
 
 
 def read_order() -> tuple[dict[str, Any], Send]:
-    """What is to be done, and the way to tell about it; neither can be asked for a second time."""
+    """Read the order, and return it with the function that sends reports; a second call finds neither."""
     order_file, _, report_file = os.environ.pop("TREADLE_WITNESS").partition(":")
     with os.fdopen(int(order_file), "r") as file:
         order: dict[str, Any] = json.load(file)
@@ -88,7 +88,7 @@ class Witness:
         self.send("hello", pytest=pytest.__version__, python=sys.version.split()[0], early=early)
 
     def begin(self, pluginmanager: Any) -> None:
-        """Load the plugins that are allowed, and only then remember what everything looks like."""
+        """Load the allowed plugins, and only then record the state of the machinery."""
         for entry in _installed(self.order["plugins"]):
             if not pluginmanager.has_plugin(entry.name) and not pluginmanager.is_blocked(entry.name):
                 pluginmanager.register(entry.load(), name=entry.name)
@@ -108,7 +108,7 @@ class Witness:
         AUDIT.functions = {id(function): (name, function) for name, function in functions(parts)}
         self.boundaries.verify_by(watched(parts, self._exchanged))
         for name in [name for name in sys.modules if name.split(".")[0] == "treadle_witness"]:
-            del sys.modules[name]  # whoever looks for the witness by name does not find it
+            del sys.modules[name]  # code of the project must not find the witness by name
         if hasattr(gc, "freeze"):
             gc.freeze()  # all of this lasts as long as the process: no collection has to look at it, or finds it
         gc.enable()
@@ -262,7 +262,7 @@ class Witness:
         self.send("end", exit=int(session.exitstatus), strangers=strangers(self.order["checkout"], self.order["root"]))
 
     def _sing(self, item: pytest.Item, place: float) -> None:
-        """Run the canaries whose place has come."""
+        """Run the canaries that are due at this place."""
         due = [canary for canary in self.canaries if canary["place"] <= place]
         self.canaries = [canary for canary in self.canaries if canary["place"] > place]
         for canary in due:
@@ -271,7 +271,7 @@ class Witness:
             )
 
     def _look_for_tracers(self) -> None:
-        """Whoever is called at every line of a test can have lines of it left out."""
+        """Report a tracer of the project: Python calls it at every line of a test, so it can skip lines."""
         for tracer in (sys.gettrace(), sys.getprofile()):
             call = getattr(type(tracer), "__call__", None)  # noqa: B004
             file = AUDIT.place(getattr(tracer, "__code__", getattr(call, "__code__", None)))

@@ -1,7 +1,7 @@
-"""Which tests passed without coming to any of their assertions: those were asked of nothing.
+"""Finds tests that passed without reaching any of their assertions: such a test has checked nothing.
 
-Only assertions that may be left out are marked, and only where they are all that a test asks. What a loop finds nothing
-of that must not be there (`assert "secret" not in line`), and what is asked on some machines only, is no reason.
+It marks only assertions that a run may skip, and only if the test makes no other check. A loop that finds none of the
+things that must not be there (`assert "secret" not in line`), or a check for some machines only, is no finding.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ _REACH = "@reach"
 _ASKS = re.compile(
     r"_*(assert|check|expect|verif|ensure|should|must|fail|raises|warns|deprecated_call|skip|xfail|exit|compare|validate)"
 )
-"""How functions are called that ask something themselves."""
+"""The names of functions that make checks themselves."""
 _MACHINES = frozenset({"sys", "os", "platform", "environ", "caplog", "recwarn", "catch_warnings"})
 _NEGATIVE = (ast.NotEq, ast.NotIn, ast.IsNot)
 
 
 class Reached:
-    """The marked assertions of one run, and those that were come by."""
+    """The marked assertions of one run, and those that a test has reached."""
 
     def __init__(self) -> None:
         self._met: set[int] = set()
@@ -58,7 +58,7 @@ class Reached:
             self._passed.setdefault((code.co_filename, code.co_name, code.co_firstlineno), item.nodeid)
 
     def missed(self) -> Iterator[tuple[str, str]]:
-        """The tests that passed while none of their assertions was come by, with whatever parameters; and its lines."""
+        """Yield the tests that passed without reaching an assertion with any parameters, and the assertions' lines."""
         for key, test in self._passed.items():
             marked = self._marked.get(key, [])
             if marked and not self._met.intersection(number for number, _ in marked):
@@ -66,7 +66,7 @@ class Reached:
 
 
 def _avoidable(function: Any, asking: set[str]) -> Iterator[tuple[list[Any], Any]]:
-    """The assertions of a test, each with the statements it stands among; none if something may be asked elsewhere."""
+    """Yield the skippable assertions of a test, each with its block; none if the test may check elsewhere, too."""
     nodes = list(inside(function))
     called = {_name(one.func) for one in nodes if isinstance(one, ast.Call)}
     leaves = any(isinstance(one, ast.Return) for one in nodes)
@@ -82,7 +82,7 @@ def _avoidable(function: Any, asking: set[str]) -> Iterator[tuple[list[Any], Any
 
 
 def _has_certain(body: list[Any]) -> bool:
-    """Whether every way through some statements comes by an assertion."""
+    """Whether every path through some statements reaches an assertion."""
     return any(
         isinstance(one, ast.Assert) or (isinstance(one, (ast.With, ast.AsyncWith)) and _has_certain(one.body))
         for one in body
@@ -90,7 +90,7 @@ def _has_certain(body: list[Any]) -> bool:
 
 
 def _asserts(node: Any) -> Iterator[tuple[list[Any], Any]]:
-    """The assertions of a function itself, but for those about an exception that was raised."""
+    """Yield the assertions of a function itself, except those in handlers of exceptions."""
     for _, value in ast.iter_fields(node):
         for one in value if isinstance(value, list) else ():
             if isinstance(one, ast.Assert):
@@ -100,7 +100,7 @@ def _asserts(node: Any) -> Iterator[tuple[list[Any], Any]]:
 
 
 def _is_positive(test: Any) -> bool:
-    """Whether an assertion asks for something: not for what must not be, and not what is settled already."""
+    """Whether an assertion requires a fact: it is neither a negation nor a constant."""
     if isinstance(test, ast.Compare):
         return not any(isinstance(one, _NEGATIVE) for one in test.ops)
     return not isinstance(test, ast.Constant) and not (isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not))

@@ -1,4 +1,4 @@
-"""How a phase of a test ended, and why it failed, by what was raised."""
+"""Derives the outcome of a phase of a test, and the reason of a failure, from the raised exception."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class TestTimeout(BaseException):
 
 
 def raw(value: Any) -> str:
-    """What a phase comes to by what was raised, before any hook has looked at it."""
+    """Return the outcome of a phase by its exception, before any hook has changed it."""
     if value is None:
         return "passed"
     return "skipped" if isinstance(value, (*_SKIPS, pytest.xfail.Exception)) else "failed"
@@ -43,13 +43,13 @@ def kind_of(value: Any, when: str) -> str:
 
 
 def places_of(value: Any, checkout: str) -> list[str]:
-    """The files of a checkout in which it was said that something is not implemented; empty: somewhere else."""
+    """Return the files of a checkout that raised "not implemented"; an empty name for a place elsewhere."""
     found = [_missing(one) for one in _leaves(value)]
     return sorted({place_of(_TRACEBACK.__get__(one), checkout)[0] for one in found if one is not None})
 
 
 def place_of(link: Any, checkout: str) -> tuple[str, int]:
-    """The file and line of a checkout that a traceback leads to, however far it goes on from there."""
+    """Return the last file and line of a checkout in a traceback; frames from elsewhere may follow."""
     place = ("", 0)
     while link is not None:
         file = link.tb_frame.f_code.co_filename
@@ -62,7 +62,7 @@ _MISSING = {"assertion", "not_implemented"}
 _GROUP = getattr(builtins, "BaseExceptionGroup", ())
 _LONGEST_CHAIN = 20
 _TRACEBACK = BaseException.__dict__["__traceback__"]
-_CAUSE = BaseException.__dict__["__cause__"]  # as it is, whatever a class of the project calls so
+_CAUSE = BaseException.__dict__["__cause__"]  # the real cause, even if a class of the project overrides the name
 
 
 def _leaves(value: Any) -> list[Any]:
@@ -76,7 +76,7 @@ def _leaves(value: Any) -> list[Any]:
 
 
 def _reason(value: Any) -> str:
-    """Why a test failed; what was raised *from* something that is not implemented is not implemented."""
+    """Return the reason of a failure; an exception raised *from* `NotImplementedError` is "not implemented", too."""
     if isinstance(value, (AssertionError, pytest.fail.Exception)):
         return "assertion"
     if _missing(value) is not None:
@@ -85,7 +85,7 @@ def _reason(value: Any) -> str:
 
 
 def _missing(value: Any) -> Any:
-    """What says that something is not implemented: the exception itself, or one that it was raised from."""
+    """Return the `NotImplementedError` of an exception: itself, or one in its chain of causes; else None."""
     link = value
     for _ in range(_LONGEST_CHAIN):
         if isinstance(link, NotImplementedError):

@@ -1,4 +1,4 @@
-"""Whether the tests that run are those that are written in their files, and use what their files name."""
+"""Verifies that the running tests match their files, and use the functions that their files name."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from typing import Any, Iterator  # noqa: UP035 - this runs on old versions too
 
 import pytest
 
-# Small pieces of syntax by which test files are read, and that are put into them.
+# Small pieces of syntax to read test files, and to insert into them.
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 SCOPES = (*FUNCTIONS, ast.ClassDef, ast.Lambda)
 
 
 def load(name: str) -> Any:
-    """A name that is read."""
+    """Make a node that reads a name."""
     return ast.Name(id=name, ctx=ast.Load())
 
 
 def placed(node: Any, at: Any) -> Any:
-    """Something new, in the line of what is there."""
+    """Give a new node the line of an existing one."""
     return ast.fix_missing_locations(ast.copy_location(node, at))
 
 
 def fetch_first(function: Any, name: str, owner: str, attribute: str) -> None:
-    """Have a function fetch something before it calls anything: whoever exchanges it later exchanges nothing there."""
+    """Let a function bind an attribute before its first call, so a later exchange has no effect in it."""
     value = ast.Attribute(value=load(owner), attr=attribute, ctx=ast.Load())
     fetched = ast.Assign(targets=[ast.Name(id=name, ctx=ast.Store())], value=value)
     at = 1 if ast.get_docstring(function, clean=False) is not None else 0
@@ -36,7 +36,7 @@ def fetch_first(function: Any, name: str, owner: str, attribute: str) -> None:
 
 
 def inside(node: Any) -> Iterator[Any]:
-    """Everything in a function that is not in another one inside of it."""
+    """Yield the nodes of a function, without those of inner scopes."""
     for one in ast.iter_child_nodes(node):
         if not isinstance(one, SCOPES):
             yield one
@@ -81,7 +81,7 @@ class Written:
         self._asserts[collector.nodeid] = _asserts(tree, plain)
 
     def lost(self, item: Any) -> list[int]:
-        """The lines of a test's assertions that its code does not have; remembers what its file has by name."""
+        """Return the lines of a test's assertions that its code lacks; remember the values of its file's names."""
         function, module = as_written(getattr(item, "function", None)), getattr(item, "module", None)
         file = item.nodeid.partition("::")[0]
         if isinstance(module, ModuleType) and file in self._free and file not in self._names:
@@ -94,7 +94,7 @@ class Written:
         return [first for first, last in expected if not raising.intersection(range(first, last + 1))]
 
     def exchanged(self) -> Iterator[str]:
-        """The functions, classes and modules that files of tests call by other names than they did."""
+        """Yield the names in test files that now mean another function, class or module."""
         for file, (module, before) in self._names.items():
             after = _named(module)
             for name, value in before.items():
