@@ -9,7 +9,8 @@ import pytest
 from tests.box import PATH, box_here
 from tests.end_to_end import dptr, fractal, riper, waterfall
 from tests.end_to_end.ending import End
-from tests.end_to_end.test_v3_leaf import CODE, MANIFEST, TESTS, honest, leaf
+from tests.end_to_end.honest import played
+from tests.end_to_end.test_v3_leaf import CODE, MANIFEST, TESTS, honest
 from tests.end_to_end.world import World
 
 TOP: Final = '"""Adding up."""\n\nfrom basket.item import Item\n\n\n'
@@ -115,11 +116,19 @@ def test_a_bad_quantity_is_refused():
 """
 
 
+APART: Final = ("toolchain.apart=true",)
+
+
+def leaf(place: Path, *more: str) -> World:
+    """A leaf whose tests run apart from the code, where the machine can do it; `more`: further settings."""
+    return World(place, **played("leaf"), settings=(*APART, *more))
+
+
 @pytest.fixture
 def _apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where this machine can keep judge and subject apart."""
     box_here(monkeypatch)
-    monkeypatch.setenv("TREADLE_SET", "workspace.box=off toolchain.apart=true")
+    monkeypatch.setenv("TREADLE_SET", "workspace.box=off")
     monkeypatch.setenv("PATH", PATH)
 
 
@@ -134,13 +143,12 @@ def _together(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     program.parent.mkdir()
     program.write_text("#!/bin/sh\nexit 1\n")
     program.chmod(0o755)
-    monkeypatch.setenv("TREADLE_SET", "workspace.box=off toolchain.apart=true")
     monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
 
 
 @pytest.mark.usefixtures("_apart")
 def test_honest_work_is_proved(place: Path) -> None:
-    end = leaf(place, settings=("verification.minimum=proved",)).run()
+    end = leaf(place, "verification.minimum=proved").run()
     assert end.outcome == "Merged", end.told
     found = end.evidence()
     assert grades(end) == dict.fromkeys(("AC-1", "AC-2", "AC-3"), "proved")
@@ -153,11 +161,13 @@ def test_honest_work_is_proved(place: Path) -> None:
 
 
 PROTOCOLS: Final = {
-    "fractal": lambda place: World(place, **fractal.world_of(fractal.LABELS)).run(),
-    "fractal tree": lambda place: World(place, **fractal.world_of(fractal.OFFER)).run(),
-    "dptr": lambda place: World(place, **dptr.product(dptr.MONEY)).run(),
-    "riper": lambda place: World(place, **riper.world_of(riper.SHOP)).run(),
-    "waterfall": lambda place: World(place, **waterfall.backlog()).run({"root/US-1:review": ("approve", "No pens.")}),
+    "fractal": lambda place: World(place, **fractal.world_of(fractal.LABELS), settings=APART).run(),
+    "fractal tree": lambda place: World(place, **fractal.world_of(fractal.OFFER), settings=APART).run(),
+    "dptr": lambda place: World(place, **dptr.product(dptr.MONEY), settings=APART).run(),
+    "riper": lambda place: World(place, **riper.world_of(riper.SHOP), settings=APART).run(),
+    "waterfall": lambda place: World(place, **waterfall.backlog(), settings=APART).run(
+        {"root/US-1:review": ("approve", "No pens.")}
+    ),
 }
 
 
@@ -237,7 +247,7 @@ def test_a_machine_without_mount_namespaces_gives_observed(tmp_path: Path) -> No
 @pytest.mark.soak
 @pytest.mark.usefixtures("_together")
 def test_below_the_minimum_nothing_is_merged_unasked(tmp_path: Path) -> None:
-    end = leaf(tmp_path, settings=("verification.minimum=proved",)).run()
+    end = leaf(tmp_path, "verification.minimum=proved").run()
     rejected = end.payload("root:merge#1.1")
     assert "[evidence.grade]" in rejected["details"]
     assert end.evidence()["verdict"] == "unverified"

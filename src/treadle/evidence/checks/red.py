@@ -133,10 +133,14 @@ async def added(s: Subject) -> CheckOutcome:
     return await _red(s, exactly=0, may_pass=True)
 
 
+_PROSE: Final = ".md"
+"""The suffix of documents, which no test tool reads as its settings: a step of design does not pay for a test run."""
+
+
 async def _nothing_added(s: Subject) -> CheckOutcome:
     """Require of work without new tests that the old ones run: a deleted file or a setting may silence them, too."""
     notes = [note("no test was added", code="red.nothing_new")]
-    if not s.paths():
+    if all(path.endswith(_PROSE) for path in s.paths()):
         return conclude(notes=notes)
     run = await suite_on_work(s)
     if problems := reason_for_doubt(run):
