@@ -205,7 +205,7 @@ def test_red_is_sent_back_and_green_is_accepted(agent: str, tmp_path: Path) -> N
     assert found["next"]["step"] == found["state"]["step"] == "verify", "the run has gone on, and STATE.json says so"
     assert '"name":"change"' in found["memory"].replace(" ", ""), "it is remembered in the project, not in the lane"
     assert found["recalled"] > 2, "what it has said, what it was told then, and what it has found again"
-    assert ("and trust what calls `treadle hook`" in found["status"][0]) == (agent == "codex")
+    assert ("`/hooks`" in found["status"][0]) == (agent == "codex")
     assert "ok      hook" in found["status"][1]
     assert found["code"] == 0
 

@@ -167,7 +167,7 @@ def test_a_regression_is_rolled_back_and_after_two_more_a_person_decides(place: 
     assert "assert 120 == 121" in again
     asked = end.ask(f"{AT}:quality_tests")
     assert "assert 120 == 121" in asked
-    assert "- accept: go on with the tests as they were" in asked
+    assert "- accept: continue with the tests as they were" in asked
     noted = end.prompt(f"{AT}:refactor_impl#4.1")
     assert "## A person says\n> Smaller steps." in noted
     files = end.files(end.payload(f"{AT}:refactor_impl#5.1")["commit"])

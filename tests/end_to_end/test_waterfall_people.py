@@ -135,4 +135,4 @@ def test_every_false_claim_of_a_step_is_refused_and_mended(place: Path) -> None:
         (step, one) for step, said in refused.items() for one in said if one not in end.refusals(f"{at}:{step}#1.1")
     ]
     assert missing == [], end.told
-    assert "does not stand in docs/sdd.md" in end.prompt(f"{at}:verify#1.2"), "and the next attempt is told"
+    assert "is not in docs/sdd.md" in end.prompt(f"{at}:verify#1.2"), "and the next attempt is told"
