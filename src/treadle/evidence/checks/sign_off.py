@@ -72,6 +72,8 @@ def _known(s: Subject) -> list[str]:
 def _listed(value: Json, known: list[str], field: str = "") -> Iterator[NamedCriterion]:
     """The ids in fields that are meant for criteria, however deep: `missingCriteria`, `criterionId`, `criteria`."""
     if isinstance(value, dict):
+        if {"id", "text"} <= value.keys():
+            return  # a plan that gives a module its criteria defines them here, and names none
         for name, one in value.items():
             yield from _listed(one, known, name if _FIELD.search(name) or not field else field)
     elif isinstance(value, list):
