@@ -160,7 +160,7 @@ async def _faults(s: Subject, listed: Manifest) -> list[CheckProblem]:
     """Return problems for entries of this work with an unknown test or criterion, or with another spec's name."""
     there = await collect_tests(s)
     known = await known_names(s)
-    problems = [*_collection(there), *(_foreign(entry, spec_of(s)) for entry in listed.foreign)]
+    problems = [*await _collection(s, there), *(_foreign(entry, spec_of(s)) for entry in listed.foreign)]
     names = names_of(there)
     for entry in listed.entries:
         if several := names.candidates(entry.test):
@@ -190,13 +190,17 @@ def _foreign(entry: ManifestEntry, spec: str) -> CheckProblem:
     return problem(what, entry.file, entry.line, expected=wanted, code="manifest.foreign")
 
 
-def _collection(there: CollectedTests) -> list[CheckProblem]:
-    errors = [
-        problem(f"cannot be collected: {test.message}", test.file or file, test.line, code="tests.uncollectable")
-        for file, test in there.errors.items()
-    ]
-    if errors:
-        return errors
+async def _collection(s: Subject, there: CollectedTests) -> list[CheckProblem]:
+    """Return why tests cannot be listed; a file that could not be collected before the run is no fault of this work."""
+    if there.errors:
+        start = await s.start()
+        before = (await s.measure.collected(await s.git.tree(start))).errors
+        touched = await s.touched_since(start)
+        return [
+            problem(f"cannot be collected: {test.message}", test.file or file, test.line, code="tests.uncollectable")
+            for file, test in there.errors.items()
+            if file not in before or {file, test.file} & set(touched)
+        ]
     return [
         problem(f"tests cannot be listed: {one}", code="tests.uncollectable") for one in (*there.problems, *there.bent)
     ]
