@@ -104,7 +104,7 @@ def test_no_hook_of_the_repository_is_run(work: Work, tmp_path: Path) -> None:
     ("recorded", "message"),
     [
         (RecordedActivity(answer={"type": "Ok"}), "no commit is recorded; record the run again"),
-        (RecordedActivity(commit="--output=x"), "'--output=x' is no commit"),
+        (RecordedActivity(commit="--output=x"), "'--output=x' is not a commit"),
     ],
 )
 def test_a_recording_without_the_files(recorded: RecordedActivity, message: str, work: Work, tmp_path: Path) -> None:

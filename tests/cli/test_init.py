@@ -332,7 +332,7 @@ def test_a_project_with_valid_files_of_its_own_gets_no_remarks(root: Path) -> No
         (".ai/STATE.json", '{"step": "implement"}', "did you mean 'impl'?"),
         (".ai/STATE.json", '{"reason": "unclear"}', '  reason is "unclear", not one of constitution_violation'),
         (".ai/STATE.json", '{"attempt": "2"}', '  attempt is "2", not a whole number'),
-        (".ai/STATE.json", '{"stroy": "US-1"}', "  \"stroy\" is no field of it; did you mean 'story'?"),
+        (".ai/STATE.json", '{"stroy": "US-1"}', "  \"stroy\" is not a field of it; did you mean 'story'?"),
         (".ai/STATE.json", "{}", "  human_note is missing"),
         (".ai/HANDOFF.md", "---\nstatus: pass\n", "  its front matter is never closed"),
         (".ai/HANDOFF.md", "---\nfiles:\n\t- a\n---\n", "  line 3 of its front matter has a tab"),

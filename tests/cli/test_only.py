@@ -262,16 +262,19 @@ def test_an_implementation_that_leaves_the_storys_tests_red_is_refused(root: Pat
         (["--only", "bdd"], "waterfall needs a SPEC"),
         (
             ["backlog.yaml", "--only", "US-1:impl"],
-            "--only impl: there is no docs/bdd/US-1.md; `treadle run backlog.yaml --only US-1:bdd` comes first; ",
+            "--only impl: docs/bdd/US-1.md does not exist; run `treadle run backlog.yaml --only US-1:bdd` first; ",
         ),
         (
             ["backlog.yaml", "--only", "US-1:impl"],
-            "there is no tests/US-1/test_manifest.json; `treadle run backlog.yaml --only US-1:scaffold` comes first",
+            "tests/US-1/test_manifest.json does not exist; run `treadle run backlog.yaml --only US-1:scaffold` first",
         ),
-        (["backlog.yaml", "--only", "US-1:verify"], "no docs/deltas/US-1.md and no docs/deltas/archive/*-US-1.md; "),
+        (
+            ["backlog.yaml", "--only", "US-1:verify"],
+            "docs/deltas/US-1.md and docs/deltas/archive/*-US-1.md do not exist; ",
+        ),
         (
             ["backlog.yaml", "--only", "update-memory"],
-            "no PROJECT_MEMORY.md; `treadle run backlog.yaml --only bootstrap`",
+            "PROJECT_MEMORY.md does not exist; run `treadle run backlog.yaml --only bootstrap`",
         ),
         (["backlog.yaml", "--only", "coordinate"], "--only coordinate: this step cannot be done alone: it answers"),
         (["backlog.yaml", "--only", "US-9:bdd"], "the input has no 'US-9' among the stories"),

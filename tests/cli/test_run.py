@@ -260,11 +260,11 @@ def test_a_spec_that_only_another_protocol_takes_is_refused_with_the_names_of_th
         True,
         True,
     )
-    assert "good for " in result.err
+    assert "valid input for " in result.err
     assert "--protocol ask\n" in result.err
     (chores.root / "bad.yaml").write_text("id: X\nnothing: here\n")
-    assert "good for" not in treadle("run", "bad.yaml", "--level", "0").err
-    assert "good for" not in treadle("run", "chore.yaml", "-p", "v3", "--level", "0").err
+    assert "valid input for" not in treadle("run", "bad.yaml", "--level", "0").err
+    assert "valid input for" not in treadle("run", "chore.yaml", "-p", "v3", "--level", "0").err
     (chores.root / "script.yaml").write_text("agents: 3\n")
     broken = treadle("run", "chore.yaml", "--agent", "scripted:script.yaml", "--set", "protocol.default=ask")
-    assert (broken.code, broken.error, "good for" in broken.err) == (2, "script.invalid", False)
+    assert (broken.code, broken.error, "valid input for" in broken.err) == (2, "script.invalid", False)

@@ -47,7 +47,7 @@ def test_a_completed_task_has_its_name() -> None:
     [
         (b"", "is not JSON"),
         (b"{", "is not JSON"),
-        (b"[]", "no JSON object"),
+        (b"[]", "not a JSON object"),
         (b"\xff\xfe", "not UTF-8"),
         (b'{"a": 1, "a": 2}', "appears twice"),
         (b"[" * 100_000, "nested"),

@@ -216,13 +216,13 @@ def test_a_reference_leads_to_a_section(target: str, section: str, path: str, li
 @pytest.mark.parametrize(
     ("text", "what", "hint"),
     [
-        ("[↗️σ₂]", "[↗️σ₂] is no cross-reference", "its form is [↗️σₓ:Rₓ]"),
+        ("[↗️σ₂]", "[↗️σ₂] is not a cross-reference", "its form is [↗️σₓ:Rₓ]"),
         ("[↗️σ₇:R1]", "[↗️σ₇:R1] names no document", "there are σ₁, σ₂, σ₃, σ₄, σ₅, σ₆"),
         ("[↗️tech_stak:R1]", "[↗️tech_stak:R1] names no document", "did you mean 'tech_stack'?"),
-        ("[↗️report:R1]", "leads to a document that is not there", "memory-bank/validation.md is not written yet"),
-        ("[↗️σ₃:R2]", "[↗️σ₃:R2] leads to a section that is not there", "there are R1 Technology"),
-        ("[↗️σ₂:Data folw]", "leads to a section that is not there", "did you mean 'data flow'?"),
-        ("[↗️tdd_plan:R1]", "leads to a section that is not there", "it has no sections"),
+        ("[↗️report:R1]", "leads to a document that does not exist", "memory-bank/validation.md is not written yet"),
+        ("[↗️σ₃:R2]", "[↗️σ₃:R2] leads to a section that does not exist", "there are R1 Technology"),
+        ("[↗️σ₂:Data folw]", "leads to a section that does not exist", "did you mean 'data flow'?"),
+        ("[↗️tdd_plan:R1]", "leads to a section that does not exist", "it has no sections"),
         (
             "[↗️σ₄:R7]",
             "leads to a section",

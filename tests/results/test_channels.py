@@ -334,12 +334,12 @@ def test_a_retry_that_is_not_known_is_fenced_by_its_token() -> None:
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (msgspec.json.encode(ANSWER), "was written by something else"),
+        (msgspec.json.encode(ANSWER), "was not written by `treadle emit` or emit_exit"),
         (written(format=2), "has a format that this version does not know"),
-        (written(answer=[]), "was written by something else"),
-        (written(via="post"), "was written by something else"),
-        (written(more=1), "was written by something else"),
-        (b"[]", "was written by something else"),
+        (written(answer=[]), "was not written by `treadle emit` or emit_exit"),
+        (written(via="post"), "was not written by `treadle emit` or emit_exit"),
+        (written(more=1), "was not written by `treadle emit` or emit_exit"),
+        (b"[]", "was not written by `treadle emit` or emit_exit"),
         (b"{", "is not JSON"),
         (written(answer={"exit": {"type": "GC"}}), "exit.type: GC is not an exit of this step"),
     ],

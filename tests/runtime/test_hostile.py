@@ -37,14 +37,14 @@ def report(stage: Stage) -> Any:
 @pytest.mark.parametrize(
     ("name", "outcome", "said"),
     [
-        ("says_nothing", "Invalid", "you have not said how this step ended"),
-        ("says_nothing", "Invalid", "the agent has not said how the step ended: with Ok or Nok"),
+        ("says_nothing", "Invalid", "you have not handed in an exit"),
+        ("says_nothing", "Invalid", "the agent handed in no exit; the step expects Ok or Nok"),
         ("only_complains", "Invalid", "Nok\\nits last words: the exit must be Ok or Nok"),
         ("breaks", "Crashed", "out of credits"),
         ("breaks_aloud", "Crashed", "it ended with code 3; its last words: no network here"),
         ("answers_for_another", "Invalid", "an answer was found but does not count: emit: ignored: it is for"),
         ("answers_with_an_old_token", "Invalid", "does not count: emit: ignored: its token is not the one of this"),
-        ("answers_with_an_old_token", "Invalid", "you have not said how this step ended"),
+        ("answers_with_an_old_token", "Invalid", "you have not handed in an exit"),
         ("says_no_text", "Invalid", "the answer in the last message is not UTF-8"),
         ("says_fifty_megabytes", "Invalid", "the answer in the last message is too large"),
         ("says_it_deeply", "Invalid", "nested more than 64 levels deep"),
@@ -107,7 +107,7 @@ def test_a_lower_channel_that_contradicts_is_noted_and_not_obeyed(tmp_path: Path
     assert ended == "Done"
     (stray,) = stage.store.strays("r")
     assert stray.detail.startswith("final: ")
-    assert [text for text in (" Nok", " emit ", " Ok ") if text not in stray.detail] == []
+    assert [text for text in (" Nok,", " emit ", "(Ok)") if text not in stray.detail] == []
 
 
 def test_an_answer_for_another_activity_is_noted(tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def test_the_turns_of_a_log() -> None:
                 envelope=Envelope("MergeRejected", "BuildFailure"),
                 results=(bad,),
             ),
-            "root:merge#1.1 claims MergeRejected",
+            "root:merge#1.1 ends with MergeRejected",
         ),
         happened(Checked(id="6", ts=9500, act="root:lock#2.1", results=(good,)), "root:lock#2.1 is checked"),
     ]

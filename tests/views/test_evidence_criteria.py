@@ -44,7 +44,7 @@ MISSING: dict[str, tuple[Callable[[], Trial], str, str]] = {
     "nothing has happened": (Trial, "none", "no test stands for it"),
     "planned": (scaffolded, "none", "no test stands for it"),
     "red": (with_tests, "partial", f"{TEST} was not seen passing after it had failed"),
-    "green": (implemented, "partial", "nobody has approved it since"),
+    "green": (implemented, "partial", "no approval since then"),
     "approved": (approved, "partial", "the work of root has not been merged since"),
     "no manifest": (
         lambda: with_tests(facts={"red": {"red": [TEST]}}).says("root:impl#1.1", "TestsPassed", {}),
@@ -130,7 +130,7 @@ def test_an_approval_counts_only_for_earlier_work() -> None:
     trial = implemented().says("root:review#1.1", "MoreTests", critiques=[{"text": "too slow"}])
     one = trial.criterion()
     assert [(it.exit, it.good) for it in one.verdicts] == [("MoreTests", False)]
-    assert "nobody has approved it since" in one.missing
+    assert "no approval since then" in one.missing
     assert one.setbacks == ("root:review#1.1",)
     trial.says("root:impl#2.1", "TestsPassed", green(TEST)).says("root:review#2.1", "Approved").merges()
     one = trial.criterion()

@@ -16,8 +16,8 @@ GATE = "### scope\n- a.txt: not yours to write\n- b.txt: nor that\n\n### build\n
         ("!gate.protection", "### protection\n- a.txt: is protected", "refused by protection: a.txt: is protected"),
         (
             "!invalid",
-            failure_report("you have not said how this step ended", "the agent has not said how"),
-            "no valid answer: the agent has not said how",
+            failure_report("you have not handed in an exit", "the agent handed in no exit"),
+            "no valid answer: the agent handed in no exit",
         ),
         ("!invalid", failure_report("for both", "for both"), "no valid answer: for both"),
         ("!crash", "it ended with code 3", "crashed: it ended with code 3"),

@@ -127,7 +127,7 @@ def test_a_whole_run_has_one_line_for_each_event(tmp_path: Path) -> None:
 def test_a_merge_that_was_rejected_says_why_where_that_can_be_looked_up() -> None:
     trial = approved()
     made = trial.log.take(encode_event(trial.rejected("test_adds: fails\nmore of it")))
-    claim = "root:merge#1.1 claims MergeRejected.ContractViolation (effect)"
+    claim = "root:merge#1.1 ends with MergeRejected.ContractViolation"
     assert describe_move(made, trial.payloads.get).text.startswith(f"{claim}: test_adds: fails → root:impl#2.1 starts")
     assert describe_move(made, unreadable).text.startswith(f"{claim} → root:impl#2.1 starts")
 

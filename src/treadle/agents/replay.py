@@ -75,7 +75,7 @@ class FolderRecording(msgspec.Struct, frozen=True):
                 return msgspec.json.decode(opened.read(_MAX_RECORD), type=RecordedActivity)
             except msgspec.DecodeError as error:
                 raise PortError(
-                    f"{path} is no recorded activity: {error}; record it again", code="recording.damaged"
+                    f"{path} is not a recorded activity: {error}; record it again", code="recording.damaged"
                 ) from None
 
 
@@ -96,7 +96,7 @@ class Replay(PlayedRunner, frozen=True, kw_only=True):
                 code="recording.diverged",
             )
         if recorded.changed and not _COMMIT.fullmatch(recorded.commit):
-            what = f"'{recorded.commit[:80]}' is no commit" if recorded.commit else "no commit is recorded"
+            what = f"'{recorded.commit[:80]}' is not a commit" if recorded.commit else "no commit is recorded"
             raise PortError(
                 f"the recording {self.recording.name} cannot give back the files of {activity}: {what}; "
                 "record the run again",

@@ -94,7 +94,7 @@ def placeholder_faults(text: str) -> Iterator[tuple[str, str]]:
     """Yield a message and a fix for each text that looks like a placeholder but is none."""
     for found in _BROKEN.finditer(text):
         yield (
-            f"'{found[0]}' is no placeholder",
+            f"'{found[0]}' is not a placeholder",
             f"write `{{{found[1]}[name]}}`, one pair of brackets for each step down",
         )
 
@@ -184,7 +184,7 @@ def read_script(text: str, file: str) -> AgentScript:
     script = reading.script(read_yaml(text, file), file)
     if reading.findings:
         found = sorted(reading.findings, key=lambda finding: finding.place)
-        raise ProtocolError(f"{file} is no script for an agent", tuple(found), code="script.invalid")
+        raise ProtocolError(f"{file} is not a script for an agent", tuple(found), code="script.invalid")
     return script
 
 

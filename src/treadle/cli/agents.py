@@ -205,7 +205,7 @@ async def agent_lines(settings: EffectiveSettings, project: Project | None) -> l
         if parse_agent(value).kind in STARTED
     ]
     if not own and not any(line.state == "ok" for line in lines):
-        own = [warn("any agent", "none of the agents that Treadle knows is installed", INSTEAD, code="agent.missing")]
+        own = [warn("any agent", "no known agent is installed", INSTEAD, code="agent.missing")]
     return [*lines, *own]
 
 

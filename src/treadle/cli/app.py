@@ -31,7 +31,7 @@ COMMANDS = {
     "go": "Start a step that waits for you, or run a command of the protocol.",
     "retry": "Answer `retry` to the open question that offers it.",
     "skip": "Answer `skip` to the open question that offers it.",
-    "send": "Send a signal to a run or to one of its parts.",
+    "send": "Send a signal to an instance of a run.",
     "pause": "Pause a run: let running agents finish, and start no others.",
     "level": "Set the automation level of a run.",
     "abort": "End a run for good, and keep its agents' work.",

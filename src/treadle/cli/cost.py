@@ -108,7 +108,7 @@ def _notes(used: "Cost") -> "Iterator[str]":
     ]
     if parts:
         by = f" ({', '.join(unknown.agents)})" if unknown.agents else ""
-        yield f"Unknown: {' and '.join(parts)}{by}; no total and no limit in money counts it."
+        yield f"Unknown: {' and '.join(parts)}{by}; totals and money limits do not include this."
     limits = [f"{used.limit:.2f} {used.currency}"] if used.limit else []
     limits += [f"{used.limit_tokens:,} tokens"] if used.limit_tokens else []
     if limits:

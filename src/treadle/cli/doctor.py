@@ -111,7 +111,7 @@ GIT: Final = (2, 38)
 """`git merge-tree --write-tree`: merges without a worktree."""
 SQLITE: Final = (3, 35, 0)
 ROOM: Final = 2 * 10**9
-"""Bytes below which worktrees may run out of space soon."""
+"""Bytes below which checkouts may run out of space soon."""
 _DISTANT: Final = ("nfs", "cifs", "smb", "9p", "fuse.sshfs", "afs")
 
 
@@ -162,12 +162,12 @@ def sqlite_line(project: Project | None) -> Line:
 
 
 def disk_line(project: Project | None) -> Line:
-    """Check the free disk space for worktrees."""
+    """Check the free disk space for checkouts."""
     folder = _nearest(project.worktrees) if project else Path.cwd()
     free = shutil.disk_usage(folder).free
     shown = f"{free / 10**9:.1f} GB free in {folder}"
     if free < ROOM:
-        return warn("disk", shown, "free some space: every agent has a worktree of its own", code="doctor.disk")
+        return warn("disk", shown, "free some space: every agent has a checkout of its own", code="doctor.disk")
     return ok("disk", shown)
 
 

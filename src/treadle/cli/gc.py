@@ -39,7 +39,7 @@ def gc(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Remove lanes (agents' checkouts), worktrees, refs and caches that ended runs and crashes left behind.
+    """Remove lanes and other checkouts, refs and caches that ended runs and crashes left behind.
 
     Undelivered results, evidence and unfinished runs stay. Only `--run` and `--older-than` delete runs.
     """
@@ -146,7 +146,7 @@ def describe_collected(tidied: TidyReport | None, cleaned: RemovedRuns, *, dry: 
     for problem in dict.fromkeys(one for one in (tidied.problem if tidied else "", cleaned.forgotten.problem) if one):
         yield f"branches and refs stay unchanged: {problem}"
     if cleaned.freed.is_busy or (tidied and tidied.is_busy):
-        yield "a process drives a run, so worktrees, leftovers and payloads stay; run `treadle gc` again afterwards"
+        yield "a process drives a run, so checkouts, leftovers and payloads stay; run `treadle gc` again afterwards"
 
 
 def _tidied(tidied: TidyReport) -> Iterator[str]:
@@ -159,7 +159,7 @@ def _tidied(tidied: TidyReport) -> Iterator[str]:
     if tidied.lanes:
         yield f"  {count_words(tidied.lanes, 'lane')} of ended runs; their uncommitted work is saved"
     for what, heap in (
-        ("spare worktree", tidied.worktrees),
+        ("spare checkout", tidied.worktrees),
         ("conversation home", tidied.conversations),
         ("old measurement", tidied.cache),
         ("leftover", tidied.leftovers),

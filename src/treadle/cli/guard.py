@@ -19,11 +19,12 @@ UNWRITABLE: Final = 74
 INTERRUPTED: Final = 130
 EXITS: Final = {
     0: "success; for a run: every criterion is verified",
-    UNWELL: "failure: a run did not end well, or has unverified criteria, or differs from its record; the checks "
-    "refused your work; `doctor` found something to repair; `explore` did not see every state; or the reader of the "
-    "output closed it",
-    FAILED: "an error that you can repair, in the arguments, a file or the environment; or findings of a check",
-    WAITS: "a run waits for a person",
+    UNWELL: "failure: a run ended badly or with unverified criteria, or differs from its record; the checks refused "
+    "your work; `doctor` or `memory check` found something; `agents try` failed; `explore` did not see every state; or "
+    "another program closed the output pipe",
+    FAILED: "an error that you can repair, in the arguments, a file or the environment; or findings of "
+    "`protocol check`, `sim`, `explore` or `spec check`",
+    WAITS: "a run waits for a person; with `--watch` or `--follow`, its driver stopped before the run ended",
     ACCEPTED: "a run ended well, but a person accepted unverified criteria",
     BUG: "a bug in Treadle",
     UNWRITABLE: "Treadle cannot write to standard output or standard error: the disk is full, or the stream is closed",

@@ -165,7 +165,7 @@ def _judged(project: Project, store: Store, call: HookCall, work: Work, claimed:
         *refused,
         f"Continue with attempt {following.attempt}. Its task, with the findings of the checks, is in",
         f"  {following.bundle / 'prompt.md'}",
-        f"Work in {following.lane}, then say again how the step ended.",
+        f"Work in {following.lane}, then hand in an exit again.",
     ]
     with suppress(TreadleError):  # without the exits, the prompt still says how to answer
         lines += _form(following, read_exits(following.bundle))

@@ -4,7 +4,7 @@
 def mcp() -> None:
     """Serve MCP tools over standard input and output.
 
-    Inside a step, they are the tools for the answer. Elsewhere, they are the tools of the project's memory.
+    Inside a step, it serves the tools that the step offers its agent; elsewhere, the tools of the project's memory.
     """
     import os
 

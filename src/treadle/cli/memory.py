@@ -30,7 +30,12 @@ def memory() -> None:
 
 @app.command("import")
 def import_(
-    file: Annotated[Path, typer.Argument(help="A JSON Lines file of the public knowledge-graph memory server.")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="A JSON Lines file written by @modelcontextprotocol/server-memory, or by `treadle memory export`."
+        ),
+    ],
 ) -> None:
     """Import new entries from a file into the project's graph. Import nothing if a line is wrong."""
     from treadle.memory.knowledge_tools import load_graph

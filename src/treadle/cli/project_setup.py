@@ -241,7 +241,7 @@ def describe_findings(project: Project, plan: SetupPlan) -> Iterator[str]:
     if plan.generated:
         globs = ["".join(char if char.isprintable() else "?" for char in glob) for glob in plan.generated]
         yield f"Generated {', '.join(globs)}  (git ignores them; lanes get copies)"
-    yield f"Agents    {', '.join(plan.agents) if plan.agents else 'none of those that Treadle knows is installed'}"
+    yield f"Agents    {', '.join(plan.agents) if plan.agents else 'no known agent is installed'}"
     if plan.protocol:
         yield f"Protocol  {plan.protocol.name}: {plan.protocol.title}"
         paths = [artifact.path for artifact in plan.protocol.artifacts.values()]
@@ -324,7 +324,7 @@ async def start_repository(root: Path, plan: SetupPlan, *, dry_run: bool, yes: b
     if not rest:
         return []
     shown = f"{rest[0]} and {len(rest) - 1} more" if len(rest) > 1 else rest[0]
-    return [f"`git add` and `git commit` what else belongs here ({shown}): agents see only committed files"]
+    return [f"commit the project's other files, too ({shown}): agents see only committed files"]
 
 
 async def _untracked(root: Path) -> list[str]:

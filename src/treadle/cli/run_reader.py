@@ -30,7 +30,7 @@ def pick(word: str, known: Iterable[str], what: str) -> str:
         return found[0]
     if word and found:
         code = "run.ambiguous" if is_run else "usage.ambiguous"
-        raise TreadleError(f"'{word[:80]}' could be {list_some(found)}; give more of it", code=code)
+        raise TreadleError(f"'{word[:80]}' matches several: {list_some(found)}; type more of the name", code=code)
     hint = suggest(word, names) or (f"there are {list_some(names)}" if names else "there are none yet")
     code = "run.unknown" if is_run else "usage.unknown"
     raise TreadleError(f"there is no {what} '{word[:80]}'; {hint}", code=code)

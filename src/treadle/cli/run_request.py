@@ -72,8 +72,9 @@ def refuse_missing_inputs(project: Project, part: SelectedPart, value: Json, com
         if (project.root / name).is_file():
             problems.append(f"{name} is not committed, and a run sees only committed files: commit it first")
         else:
-            first = f"`{command} --only {one.by}`" if one.by else "whoever writes it"
-            problems.append(f"there is no {' and no '.join(one.paths)}; {first} comes first")
+            first = f"run `{command} --only {one.by}` first" if one.by else "write and commit it first"
+            verb = "do" if len(one.paths) > 1 else "does"
+            problems.append(f"{' and '.join(one.paths)} {verb} not exist; {first}")
     if problems:
         raise TreadleError(f"--only {part.step}: {'; '.join(problems)}", code="spec.incomplete")
 
@@ -247,7 +248,7 @@ def _suggest_protocols(order: RunRequest, spec: str, asked: str) -> str:
     found = find_accepting_protocols(order.spec, spec) if order.spec and not order.protocol else ()
     if not found or asked in found:
         return ""
-    return f"; it is good for {', '.join(found)}, so name the one you mean: --protocol {quote_word(found[0])}"
+    return f"; it is a valid input for {', '.join(found)}, so name the one you mean: --protocol {quote_word(found[0])}"
 
 
 async def _used_names(project: Project, prefix: str) -> frozenset[str]:
@@ -272,7 +273,8 @@ def run_baseline(launch: PreparedRun, store: Store, *, quiet: bool) -> Baseline 
     for one in found.tests:
         if one.code == _INSTRUMENTED:
             said = "fails only with Treadle's instrumentation, which is a fault of Treadle"
-            complain(f"baseline: {one.test} {said} [{one.code}]; from here on, the word of the test runner counts")
+            relies = "for this test, Treadle relies on the test runner's own report"
+            complain(f"baseline: {one.test} {said} [{one.code}]; {relies}")
     for one in [one for one in found.tests if one.code in _OLD][:_NAMED]:
         complain(f"baseline: {one.test} {_OLD.get(one.code, '')} [{one.code}]; it counts against no agent")
     if found.failed > _NAMED:

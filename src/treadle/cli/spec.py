@@ -113,7 +113,7 @@ class SpecVerdict(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         if self.protocols:
-            return f"{self.file} is good for {', '.join(self.protocols)}"
+            return f"{self.file} is a valid input for {', '.join(self.protocols)}"
         if not self.findings:
             return f"{self.message} [{self.code}]"
         return "\n".join([self.message, *(f"  {finding}" for finding in self.findings), f"[{self.code}]"])
@@ -167,7 +167,7 @@ def _judge_with_all(file: Path, text: str) -> SpecVerdict:
             code="spec.no_protocol",
         )
     guess = f"it is closest to an input of {near}, so Treadle checked it as one"
-    message = f"{file} is good for no protocol; {guess} (--protocol names another of {', '.join(models)})"
+    message = f"no protocol accepts {file}; {guess} (--protocol names another of {', '.join(models)})"
     return SpecVerdict(str(file), (), message, faults[near][1])
 
 

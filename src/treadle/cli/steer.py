@@ -110,7 +110,7 @@ def send(
     ] = "root",
     resume: ResumeOption = False,
 ) -> None:
-    """Send a signal to an instance: to the run itself (root) or to one of its parts.
+    """Send a signal to an instance of a run: to root, or to one below it.
 
     The instance handles the signal between two steps. The command prints the instance's current step.
     """
@@ -136,7 +136,7 @@ def level(
     run: RunArgument = None,
     resume: ResumeOption = False,
 ) -> None:
-    """Set the automation level of a run. Running agents may finish."""
+    """Set the automation level of a run. Running agents finish first; later steps use the new level."""
     from treadle.cli.moves import move
 
     def act(client: "Client", run: str) -> str:

@@ -64,12 +64,13 @@ def uninstall(
         for line in describe_traces(traces):
             print_text(line)
     if dry_run and not as_json and not traces.is_nothing and (refusal := find_refusal(traces, force=force)):
-        print_text(f"without --dry-run, this is refused, and nothing is removed [{refusal.code}]:\n{refusal}")
+        print_text(f"without --dry-run, Treadle would refuse and remove nothing [{refusal.code}]:\n{refusal}")
     if not dry_run and not traces.is_nothing:
         refuse_removal(traces, force=force)
         is_person = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty() and not as_json
         if not yes and not (is_person and typer.confirm("Remove all of this?", default=False)):
-            raise TreadleError("nothing was removed; --yes removes it without asking", code="uninstall.unconfirmed")
+            words = "nothing was removed, because you did not confirm; --yes removes everything without asking"
+            raise TreadleError(words, code="uninstall.unconfirmed")
         traces = asyncio.run(uninstalling.remove(traces))
         if not as_json:
             print_text("removed")

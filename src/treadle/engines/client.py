@@ -234,15 +234,15 @@ class Client:
         if len(here or matching) == 1:
             return (here or matching)[0]
         if not works:
-            named = f"of {run} " if run else ""
+            named = f" of {run}" if run else ""
             raise TreadleError(
-                f"nothing {named}is in a person's hands; see `treadle status`. After an interrupted `treadle done`, "
+                f"you have no step{named} in hand; see `treadle status`. After an interrupted `treadle done`, "
                 f"`treadle resume{f' {run}' if run else ''}` continues",
                 code="work.none",
             )
         listed = "; ".join(f"`treadle done {work.run} --step {shortest_name(work, works)}`" for work in works)
-        subject = f"no {act} is" if act and not matching else "several things are"
-        raise TreadleError(f"{subject} in a person's hands: {listed}", code="work.ambiguous")
+        what = f"you do not have {act} in hand" if act and not matching else "you have several steps in hand"
+        raise TreadleError(f"{what}; choose one: {listed}", code="work.ambiguous")
 
     def _load_unended(self, run: str) -> History:
         if outcome := self._store.run(run).outcome:

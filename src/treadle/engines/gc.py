@@ -72,7 +72,7 @@ class TidyReport(msgspec.Struct, frozen=True, kw_only=True):
     """Files that processes left when they were killed, and folders of runs that the store does not know."""
     containers: int = 0
     is_busy: bool = False
-    """Whether another process drives a run, so worktrees and leftovers stay."""
+    """Whether another process drives a run, so checkouts and leftovers stay."""
     problem: str = ""
     """Why nothing in the repository was touched."""
 

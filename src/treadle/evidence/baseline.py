@@ -351,10 +351,10 @@ async def adopted_tests(s: Subject, run: TestRun, ids: Iterable[str]) -> list[st
 
 def describe_adopted(id_: str) -> CheckProblem:
     """Describe a test that failed before the run, and that a step has changed for no criterion."""
-    what = (
-        "failed before this run, was changed by this step, and stands for no criterion, so its failure would be charged"
+    what = "failed before this run and was changed by this step, but proves no criterion"
+    wanted = (
+        "the old test restored; put new expectations into a new test, or map this one to a criterion in the manifest"
     )
-    wanted = "the test as it was; what is to pass from now on stands in a new test, or in the manifest for a criterion"
     return problem(what, test=id_, expected=wanted, code="tests.adopted")
 
 

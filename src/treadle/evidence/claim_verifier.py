@@ -12,7 +12,7 @@ steps:
    several of them need only one run of the tests.
 3. *Derive.* If every check that is not advisory has passed, Treadle computes the fields of the exit that are its own.
 4. *Note.* Then it notes the commit as pending, before the kernel sees any result. A crash after the acceptance loses
-   nothing, and `Integration.head` integrates the commit only if the log shows that the kernel has accepted the claim.
+   nothing: `Integration.integrate` integrates the commit only if the log shows that the kernel has accepted the claim.
 5. *Report.* Every check leaves its evidence as a payload. A refused claim also gets a report for the next attempt, and
    a fingerprint, by which the kernel recognises the same failure.
 
@@ -278,7 +278,7 @@ def report(refs: tuple[CheckRef, ...], outcomes: dict[str, CheckOutcome]) -> str
     parts += [
         f"### {_display_name(ref)} (advice, refuses nothing)\n{one.report}" for ref, one in bad_ones if ref.advisory
     ]
-    parts += [f"Not looked at because of that: {', '.join(skipped)}"] if skipped else []
+    parts += [f"Skipped because of these failures: {', '.join(skipped)}"] if skipped else []
     return "\n\n".join(parts)
 
 

@@ -38,7 +38,7 @@ async def derive_fields(s: Subject) -> dict[str, Json]:
     wanted = [name for name, field in fields.items() if field.by not in ("agent", "kernel")]
     if unknown := [name for name in wanted if name not in DERIVED]:
         raise PortError(
-            f"nobody knows how to compute {', '.join(unknown)} of the exit '{s.job.exit}'; rename the field"
+            f"Treadle cannot compute the field {', '.join(unknown)} of the exit '{s.job.exit}'; rename the field"
         )
     return {name: await DERIVED[name](s) for name in wanted}
 

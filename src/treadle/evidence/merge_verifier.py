@@ -65,7 +65,7 @@ def no_proved_tests(_inst: str) -> Collection[str]:
 
 _SILENT: Final = "passes without this work, and does not run with it"
 _RUNS: Final = "every test that passed before runs: no hook, option or mark leaves it out"
-_LEFT_RED: Final = "is to fail until somebody implements what it is about"
+_LEFT_RED: Final = "may fail until its behaviour is implemented"
 _FAILS_THERE: Final = "fails on the branch without the result, too"
 _UNSTABLE: Final = "failed once and passed once with nothing changed"
 _UNSTABLE_THERE: Final = "passes and fails by chance on the branch without the result, too"

@@ -173,6 +173,7 @@ class Integration:
             await self.refs.delete(names.of_instance(inst, "pending"))
             return head
         # The branch moves first, the note goes second: after a crash in between, the next call finds the work in it.
+        # Here the ref `accepted` means acceptance by the kernel; that of a merge precedes it (`merge.py`, step 3).
         integrated = await self._bring_in(state.run, inst, head, work)
         await self.refs.put_all({names.of_activity(act, "accepted"): work, names.of_instance(inst, "pending"): ""})
         return integrated

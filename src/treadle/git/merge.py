@@ -6,8 +6,9 @@ agent ever gets. A **merge** puts the work of a finished instance onto its paren
 1. *Build.* `git merge-tree` makes the merged tree from the objects alone, and Treadle commits it: usually one squashed
    commit. No ref and no working tree is involved, so a failure up to step 4 leaves nothing to clean up.
 2. *Verify.* That very commit has to pass build, contract suite and all tests, in a clean checkout.
-3. *Note.* The refs `accepted` and `before` of the activity record what was verified, and on which head. (The
-   name of the ref does not mean acceptance by the kernel: that comes later, with the exit of the effect.)
+3. *Note.* The refs `accepted` and `before` of the activity record what was verified, and on which head. (Here
+   `accepted` does not mean acceptance by the kernel: that comes later, with the exit of the effect. For an agent's
+   work it does: `Integration` writes that ref only after the kernel has accepted the claim.)
 4. *Publish.* The parent's branch moves by a compare-and-swap from `before` to the new commit. If it has moved
    meanwhile, by the parent's own work, the swap fails, and everything starts again at step 1: nothing unverified is
    ever published. The root has no parent; its result is delivered (`delivery.py`). The effect `publish` is

@@ -36,7 +36,7 @@ def read_call(data: bytes) -> HookCall | Faulty:
     if isinstance(value, Faulty):
         return value
     if not isinstance(value, dict):
-        return faulty(f"{_WHAT} is no JSON object; `treadle hook` is for the hooks of agents' programs")
+        return faulty(f"{_WHAT} is not a JSON object; `treadle hook` is for the hooks of agents' programs")
     return HookCall(
         event=_text(value, "hook_event_name"),
         cwd=_text(value, "cwd"),

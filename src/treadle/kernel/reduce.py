@@ -9,11 +9,12 @@ world (an agent exited, a check ran, a timer fired, a person answered); a **comm
 else connects the two: no clock, no randomness, no identifiers from outside. The same events always give the same states
 and the same commands, and a stale event (for an ended activity, an answered question) changes nothing.
 
-An exit is a *claim*. If it has a gate or a computed field, `Exited` puts the activity in the phase `verifying` and
-requests its checks, and `Checked` makes it an accepted exit if each check that is not advisory has passed; otherwise it
-becomes the system exit `!gate`. Without both, as for a merge, which verifies its own commit, `Exited` accepts it at
-once. The kernel records an accepted exit in a slot, routes it by the protocol's table, charges budgets and attempts,
-and performs the row's actions. Then the instance stands at its next step (`routing`).
+An agent's exit is a *claim*. If an exit has a gate or a computed field, `Exited` puts the activity in the phase
+`verifying` and requests its checks, and `Checked` makes it an accepted exit if each check that is not advisory has
+passed; otherwise it becomes the system exit `!gate`. Without both, `Exited` accepts it at once. So it does with the
+exits of effects in the five protocols: a merge verifies its own commit. The kernel records an accepted exit in a slot,
+routes it by the protocol's table, charges budgets and attempts, and performs the row's actions. Then the instance
+stands at its next step (`routing`).
 
 Between two activities an instance is at a **safe point**. There, and only there, it looks at its mailbox: a signal that
 comes before the current work gets a **handler frame** on top of the main one, which resumes exactly where it was when

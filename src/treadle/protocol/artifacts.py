@@ -285,7 +285,7 @@ def unresolved_references(text: str, protocol: Protocol, bank: Sequence[Document
     for each in find_references(text):
         if each.reference is None:
             yield UnresolvedReference(
-                each.line, f"{each.text[:_LONGEST]} is no cross-reference", f"its form is {_FORM}"
+                each.line, f"{each.text[:_LONGEST]} is not a cross-reference", f"its form is {_FORM}"
             )
         elif not resolve_reference(each.reference, protocol, bank):
             yield UnresolvedReference(each.line, *_why(each.text, each.reference, protocol, bank))
@@ -300,10 +300,10 @@ def _why(text: str, reference: Reference, protocol: Protocol, bank: Sequence[Doc
     meant = [each for each in bank if each.artifact in names]
     if not meant:
         places = ", ".join(protocol.artifacts[name].path for name in names)
-        return f"{text} leads to a document that is not there", f"{places} is not written yet"
+        return f"{text} leads to a document that does not exist", f"{places} is not written yet"
     listed = [section for document in meant for section in document.sections]
     headings = [] if reference.number else [plain_heading(section.name) for section in listed]
     near = suggest(plain_heading(reference.section), headings)
     words = [f"R{section.number} {section.name}" if section.number else section.name for section in listed]
     there = f"there are {'; '.join(dict.fromkeys(words))}" if words else "it has no sections"
-    return f"{text} leads to a section that is not there", near or there
+    return f"{text} leads to a section that does not exist", near or there

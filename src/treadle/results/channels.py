@@ -96,12 +96,12 @@ async def mark_taken(work: Work) -> None:
 def missing_answer_hint(step_exits: StepExits) -> str:
     """Return the hint for an agent that has not answered."""
     choices = " or ".join(step_exits.exits)
-    return f"you have not said how this step ended; call emit_exit, or run `treadle emit FILE`: it ends with {choices}"
+    return f"you have not handed in an exit: call emit_exit, or run `treadle emit FILE`, with {choices}"
 
 
 def missing_answer_reason(step_exits: StepExits) -> str:
     """Return the reason for people that an agent has not answered."""
-    return f"the agent has not said how the step ended: with {' or '.join(step_exits.exits)}"
+    return f"the agent handed in no exit; the step expects {' or '.join(step_exits.exits)}"
 
 
 def _read(work: Work, step_exits: StepExits, before: Before, final: str, legacy: bool) -> SessionAnswer:
@@ -115,8 +115,10 @@ def _read(work: Work, step_exits: StepExits, before: Before, final: str, legacy:
         elif taken is None:
             channel, taken = other, found
         elif isinstance(found, Claim) and not (isinstance(taken, Claim) and taken.key == found.key):
-            said = f"said {taken.key}" if isinstance(taken, Claim) else "holds an answer that cannot be taken"
-            warnings.append(f"{other}: says {found.key}, but {channel} {said} and counts")
+            counts = taken.key if isinstance(taken, Claim) else "it is invalid"
+            warnings.append(
+                f"{other}: answers {found.key}, which is ignored; the answer by {channel} counts ({counts})"
+            )
     claim = taken if isinstance(taken, Claim) else None
     return SessionAnswer(
         claim=claim,

@@ -70,7 +70,7 @@ def unpack(data: bytes) -> EmittedAnswer | Faulty:
     try:
         return msgspec.convert(value, EmittedAnswer)
     except msgspec.ValidationError as error:
-        return faulty(f"{FILE} was written by something else ({str(error)[:200]}); {_OWN_WAY}")
+        return faulty(f"{FILE} was not written by `treadle emit` or emit_exit ({str(error)[:200]}); {_OWN_WAY}")
 
 
 def outsized(answer: dict[str, Any], step_exits: StepExits) -> Faulty | None:

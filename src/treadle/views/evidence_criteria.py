@@ -396,7 +396,7 @@ class Prover:
             step.proves == "approval" and step.step in places.get(step.instance, ()) and step.seq > after
             for step, *_ in self._steps
         ):
-            yield Gap("evidence.not_approved", "nobody has approved it since")
+            yield Gap("evidence.not_approved", "no approval since then")
         if inst.id == merging or not inst.parent:  # a parent judges what is merged
             return
         for exit_, slot in self._parent_verdicts(inst):

@@ -124,6 +124,8 @@ def _event_words(move: Move) -> str:
             anew = ", begun anew: this agent cannot branch off from another" if event.is_new else ""
             return f"{event.act} has a conversation that can be resumed{anew}"
         case Exited():
+            if event.channel == "effect":
+                return f"{event.act} ends with {event.envelope.key}"
             return f"{event.act} claims {event.envelope.key}" + (f" ({event.channel})" if event.channel else "")
         case Checked():
             return f"{event.act} is checked: {_check_results(event, move.before)}"

@@ -256,7 +256,7 @@ def _order_faults(data: bytes, protocol: Protocol) -> Iterator[str]:
     for name in order:
         if name not in known:
             near = suggest(name[:_LONGEST_VALUE], known)
-            yield f"{_show_value(name)} is no field of it{f'; {near}' if near else ''}"
+            yield f"{_show_value(name)} is not a field of it{f'; {near}' if near else ''}"
     graph = protocol.graphs[story_graph(protocol)]
     steps = [*dict.fromkeys(it.row for it in graph.steps.values() if it.row and it.row != DONE), DONE]
     yield from _value_faults(order, "step", steps)

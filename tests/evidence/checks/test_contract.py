@@ -19,7 +19,7 @@ def test_the_suite_is_there_and_is_collected(tmp_path: Path) -> None:
         stage = await Stage(tmp_path).start()
         for n, (files, said) in enumerate(
             [
-                ({}, "the contract suite is not there"),
+                ({}, "the contract suite is missing"),
                 ({SUITE: "import nothing_there\n"}, "cannot be collected"),
                 ({SUITE: "x = 1\n"}, "tests/calc/test_contract.py"),
                 ({SUITE: "def test_it():\n    assert True\n"}, "tests/calc/test_contract.py:1: the test test_it"),

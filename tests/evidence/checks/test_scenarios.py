@@ -62,7 +62,7 @@ CRITERIA: list[Json] = [{"id": "AC-1", "text": "adds"}, {"id": "AC-2", "text": "
         (
             "@AC-1",
             "@AC-1 @AC-99",
-            "docs/bdd/US-1.md:6: @AC-99 is no criterion of this story",
+            "docs/bdd/US-1.md:6: @AC-99 is not a criterion of this story",
         ),
         ("# US-1:", "# US-10:", "docs/bdd/US-1.md:1: is headed 'US-10: adding [M]'"),
         ("[M]", "[L]", "docs/bdd/US-1.md:1: is headed 'US-1: adding [L]'"),
@@ -153,7 +153,7 @@ def test_every_scenario_passes_and_no_question_is_open(tmp_path: Path) -> None:
     async def told() -> None:
         stage = await story(tmp_path, ADD)
         cases = {
-            "docs/bdd/US-1.md: still asks: what about floats?": scaffolded(SKIPPED, TRIED, NAMED),
+            "docs/bdd/US-1.md: has an open question: what about floats?": scaffolded(SKIPPED, TRIED, NAMED),
             "'refuses text' has no passing test: tests/test_calc.py::test_refuses": {
                 PLACE: CLEAR,
                 **scaffolded(TRIED, WRONG, NAMED),

@@ -49,9 +49,9 @@ def test_a_contract_refers_to_files_that_are_there(tmp_path: Path) -> None:
                 ("parts/cart.yaml#/Cart", ""),
                 ("./parts/cart.yaml", ""),
                 ("https://example.org/cart.yaml#/Cart", ""),
-                ("parts/cart.yaml#/Bill", f"{place}: refers to parts/cart.yaml#/Bill, which is not there"),
-                ("bill.yaml#/Bill", f"{place}: refers to bill.yaml, which is not there"),
-                ("../../../../../etc/hosts", f"{place}: refers to ../../../../../etc/hosts, which is not there"),
+                ("parts/cart.yaml#/Bill", f"{place}: refers to parts/cart.yaml#/Bill, which does not exist"),
+                ("bill.yaml#/Bill", f"{place}: refers to bill.yaml, which does not exist"),
+                ("../../../../../etc/hosts", f"{place}: refers to ../../../../../etc/hosts, which does not exist"),
             ],
             start=1,
         ):

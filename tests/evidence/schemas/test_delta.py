@@ -16,7 +16,7 @@ GOOD = "# US-1\n\n## ADDED\n- cart: `add(item)`\n\n## MODIFIED\nNone\n\n## REMOV
         (GOOD.replace("- cart: `add(item)`", "None"), "changes nothing"),
         (GOOD.replace("`add(item)`", "add(item)"), "d.md:4: an item of ADDED names nothing that could be looked for"),
         (GOOD.replace("`add(item)`", "`a`"), "d.md:4: an item of ADDED names nothing that could be looked for"),
-        (GOOD.replace("cart:", "cart [NEEDS CLARIFICATION: whose?]:"), "d.md:4: still asks: whose?"),
+        (GOOD.replace("cart:", "cart [NEEDS CLARIFICATION: whose?]:"), "d.md:4: has an open question: whose?"),
         (GOOD.replace("- cart: `add", "### Cart\n- cart,\n  as in `add"), ""),
         (
             GOOD.replace("- cart: `add(item)`", "cart gets `add(item)`"),

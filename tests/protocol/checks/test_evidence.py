@@ -245,9 +245,9 @@ def merged(guard: str) -> Protocol:
     ("protocol", "expected"),
     [
         (when("data.quality =="), "guard `data.quality ==` cannot be read"),
-        (when("data.qualities == 'QP'"), "looks at 'data.qualities', which is no routed field of this exit"),
-        (when("data.report == 'well'"), "looks at 'data.report', which is no routed field of this exit"),
-        (when("last.review == 'Reviewed'"), "looks at 'last.review', which is no routed field of this exit"),
+        (when("data.qualities == 'QP'"), "looks at 'data.qualities', which is not a routed field of this exit"),
+        (when("data.report == 'well'"), "looks at 'data.report', which is not a routed field of this exit"),
+        (when("last.review == 'Reviewed'"), "looks at 'last.review', which is not a routed field of this exit"),
         (when("data.quality == 'QQ'"), "compares 'data.quality' with 'QQ', which it never is (values are QP, QF)"),
         (when(GOOD, proves=""), "has `proves_when`, but proves nothing"),
         (merged("data.quality == 'QP'"), "leads to merge 'deliver' where it proves nothing (merge under the guard"),

@@ -30,7 +30,7 @@ FAULTS = [
     ("{{ attempt // (1 - 1) }}", "divides by zero"),
     ("{{ range(5, 1, 0) | list }}", "counts in steps of zero"),
     ("{{ range() }}", "gives range 0 numbers; it takes one to three"),
-    ("{{ range(bug.id) }}", "gives range something that is no number"),
+    ("{{ range(bug.id) }}", "gives range something that is not a number"),
     ("{{ bug.id - 1 }}", "uses - on a text or a list, not on numbers"),
     ("{{ bug.id + 1 }}", "adds a text and a number"),
     ("{{ -bug.id }}", "uses - on a text, not on a number"),

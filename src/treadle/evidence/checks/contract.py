@@ -47,7 +47,7 @@ async def contract_exists(s: Subject) -> CheckOutcome:
         return refuse("no contract suite is named", code="contract.unnamed")
     if not files:
         return refuse(
-            "the contract suite is not there",
+            "the contract suite is missing",
             file=place,
             expected="the tests that this node must pass",
             code="contract.missing",
@@ -105,7 +105,7 @@ async def contract(s: Subject) -> CheckOutcome:
     files = await contract_files(s)
     if not files:
         return refuse(
-            "the contract suite is not there", file=contract_place(s), expected="tests", code="contract.missing"
+            "the contract suite is missing", file=contract_place(s), expected="tests", code="contract.missing"
         )
     run = await without_old_failures(s, await s.measure.suite(s.work.tree, files=files))
     problems = [*reason_for_doubt(run), *(describe_test(test) for test in bad_tests(run).values())]
@@ -264,7 +264,7 @@ def _compared(wanted: PlannedSignature, sources: dict[str, str], part: PlannedIn
     if not wanted.name:
         if not any(is_written(wanted, path, text) for path, text in sources.items()):
             yield problem(
-                f"the signature of {part.id} is not there", where, expected=wanted.text, code="interface.missing"
+                f"the signature of {part.id} is missing", where, expected=wanted.text, code="interface.missing"
             )
         return
     for path, text in sources.items():
@@ -279,7 +279,7 @@ def _compared(wanted: PlannedSignature, sources: dict[str, str], part: PlannedIn
                 said = f"{wanted.name} has another signature than planned: {has[wanted.name]}"
                 yield problem(said, path, expected=wanted.text, code="interface.other_signature")
             return
-    yield problem(f"{wanted.name} is not there", where, expected=wanted.text, code="interface.missing")
+    yield problem(f"{wanted.name} is missing", where, expected=wanted.text, code="interface.missing")
 
 
 async def _unplanned(s: Subject, parts: list[PlannedInterface]) -> list[CheckProblem]:

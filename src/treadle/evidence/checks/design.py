@@ -29,7 +29,7 @@ def contract_problems(file: str, text: str) -> list[CheckProblem]:
     if fault:
         return [fault]
     if not isinstance(value, dict):
-        return [problem("is no mapping", file, 1, expected="`openapi: …` or `asyncapi: …`", code="api.kind")]
+        return [problem("is not a mapping", file, 1, expected="`openapi: …` or `asyncapi: …`", code="api.kind")]
     info = value.get("info")
     missing = [key for key in ("title", "version") if not isinstance(info, dict) or key not in info]
     found = [problem(f"has no info.{key}", file, 1, code="api.no_info") for key in missing]
@@ -42,13 +42,19 @@ def contract_problems(file: str, text: str) -> list[CheckProblem]:
             )
     else:
         found.append(
-            problem("does not say what it is", file, 1, expected="`openapi: 3.x` or `asyncapi: 2.x`", code="api.kind")
+            problem(
+                "declares neither `openapi` nor `asyncapi`",
+                file,
+                1,
+                expected="`openapi: 3.x` or `asyncapi: 2.x`",
+                code="api.kind",
+            )
         )
 
     # References inside of the document that lead nowhere.
     for place in dict.fromkeys(re.findall(r"""\$ref['"]?\s*:\s*['"]?#/([^'"\s,}]+)""", text)):
         if not leads(value, place):
-            what = f"refers to #/{place}, which is not there"
+            what = f"refers to #/{place}, which does not exist"
             found.append(problem(what, file, _line_of_text(text, place), code="document.dead_reference"))
     return found
 
@@ -296,7 +302,9 @@ def _item_problems(file: str, text: str) -> Iterator[CheckProblem]:
     # Questions are asked before the design, and a later one goes to a person at once.
     for question in open_questions(text):
         number = text.count("\n", 0, text.find(question)) + 1
-        yield problem(f"still asks: {question}", file, number, expected=_DECIDED, code="document.open_question")
+        yield problem(
+            f"has an open question: {question}", file, number, expected=_DECIDED, code="document.open_question"
+        )
 
 
 def loose_lines(text: str) -> list[tuple[int, str]]:

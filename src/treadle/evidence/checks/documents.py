@@ -171,12 +171,12 @@ async def _leading_nowhere(s: Subject, path: str, text: str) -> list[CheckProble
         other = await s.text(file)
         if other is None:
             problems.append(
-                problem(f"refers to {name}, which is not there", path, expected=file, code="document.dead_reference")
+                problem(f"refers to {name}, which does not exist", path, expected=file, code="document.dead_reference")
             )
         elif place and not leads(contract_value(other), place):
             problems.append(
                 problem(
-                    f"refers to {name}#/{place}, which is not there",
+                    f"refers to {name}#/{place}, which does not exist",
                     path,
                     expected=f"it in {file}",
                     code="document.dead_reference",

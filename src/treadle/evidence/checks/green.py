@@ -67,7 +67,7 @@ _CERTAIN: Final = re.compile(
     r"|.+ takes a wrong value for the right one: .+"
     r"|.+ was exchanged after it was collected|a tracer of .+ was at work while tests ran"
 )
-_ASKED: Final = "a test that reaches its assertions; data that it loops over is not empty and lies with the tests"
+_ASKED: Final = "a test that reaches an assertion; loop only over non-empty data that is stored with the tests"
 _UNASKED: Final = re.compile(r".+ passed without reaching any of its assertions \(lines [\d, ]+\)")
 _WHERE: Final = re.compile(r" \(in .*\)$")
 

@@ -184,7 +184,7 @@ def _files(line: AddedLine, facts: StoryFacts, place: str) -> Iterator[CheckProb
         if path in facts.changed:
             continue
         if path not in facts.files:
-            what, wanted = f"names {path}, which is not there", "a file of the repository"
+            what, wanted = f"names {path}, which does not exist", "a file of the repository"
         elif about_work:
             what, wanted = f"says that {facts.own} changed {path}", "a file that the story has changed"
         else:

@@ -261,7 +261,7 @@ def _bodies(path: str, text: str, *, methods: bool = False) -> list[CheckProblem
         return []  # whether it can be read at all is another check's business
     return [
         problem(
-            f"is an interface file, which nobody may change, and {name} is not implemented",
+            f"{name} has no body, and later steps may not change this interface file",
             path,
             line,
             expected=_BESIDE,

@@ -107,7 +107,7 @@ async def scenarios_complete(s: Subject) -> CheckOutcome:
     ]
     problems += [
         problem(
-            f"@{tag} is no criterion of this story",
+            f"@{tag} is not a criterion of this story",
             place,
             line,
             expected=f"one of {join_names(mine, 20)}",
@@ -174,7 +174,7 @@ async def scenarios_pass(s: Subject) -> CheckOutcome:
     problems = [*reason_for_doubt(run)]
     problems += [
         problem(
-            f"still asks: {one}",
+            f"has an open question: {one}",
             scenario_place(s),
             expected="an answer, and tests for it",
             code="document.open_question",

@@ -313,7 +313,7 @@ def _unfit_items(subject: ProtocolSubject, site: Site) -> tuple[str, str] | None
     name = site.over.rpartition(".")[2]
     starts = f"starts children over '{site.over}'"
     if fields is None:
-        return f"{starts}, which is no list it knows", "write `in.field` or `step.Exit.field`"
+        return f"{starts}, which is not a list that it knows", "write `in.field` or `step.Exit.field`"
     if name not in fields:
         hint = suggest(name, fields) or f"its fields are {', '.join(fields) or 'none'}"
         return f"{starts}, but {owner} has no field '{name}'", hint

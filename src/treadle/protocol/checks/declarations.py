@@ -88,7 +88,7 @@ def _field_faults(subject: ProtocolSubject, where: str, path: str, fields: Mappi
             continue
         expr = bare(parse_type(field.type))
         if field.route == "asked" and (expr.item if isinstance(expr, ListType) else expr) != ScalarType("text"):
-            message = f"field '{name}' is routed as a question, but '{field.type}' is no text"
+            message = f"field '{name}' is routed as a question, but '{field.type}' is not a text"
             yield subject.finding(3, where, place, message, "write `text` or `[text]`, or remove `route`")
         if field.route != "items":
             continue

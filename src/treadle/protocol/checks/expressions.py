@@ -153,7 +153,7 @@ def range_fault(node: nodes.Call, kinds: list[Kind]) -> str:
     if not 1 <= len(node.args) <= 3:
         return f"gives range {len(node.args)} numbers; it takes one to three"
     if not set(kinds) <= {"", "number"}:
-        return "gives range something that is no number"
+        return "gives range something that is not a number"
     return "counts in steps of zero" if len(node.args) == 3 and constant_number(node.args[2]) == 0 else ""
 
 

@@ -36,7 +36,7 @@ def kind_mistakes(guard: Guard, kind_of: Callable[[str], Kind]) -> Iterator[str]
                 computed = [operand]
         for part in computed:
             if _expression_kind(part, kind_of) in ("text", "list"):
-                yield f"computes with {ast.unparse(part)}, which is no number"
+                yield f"computes with {ast.unparse(part)}, which is not a number"
 
 
 def constant_result(guard: Guard, values: Mapping[str, list[object]]) -> str:
@@ -77,7 +77,7 @@ def _comparison_mistakes(
     left, right = _expression_kind(one, kind_of), _expression_kind(other, kind_of)
     if isinstance(op, ast.In | ast.NotIn):
         if right != "list":
-            yield f"looks for {ast.unparse(one)} in {ast.unparse(other)}, which is no list"
+            yield f"looks for {ast.unparse(one)} in {ast.unparse(other)}, which is not a list"
         return
     # Absent values have no order, as in `attempt < None`.
     absent = any(isinstance(side, ast.Constant) and side.value is None for side in (one, other))
@@ -295,7 +295,7 @@ def _proof_faults(exit_: Exit) -> Iterator[tuple[str, str]]:
         if root != "data" or name not in routed:
             near = suggest(name, routed) or f"name one of data.{', data.'.join(routed)}"
             hint = near if routed else "route a field first"
-            yield f"{shown} looks at '{full}', which is no routed field of this exit", hint
+            yield f"{shown} looks at '{full}', which is not a routed field of this exit", hint
 
     def values_of(full: str) -> Sequence[object]:
         kind = _type_of(exit_.fields, full.partition(".")[2])
