@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from tests.evidence.stage import MANIFEST, TEST, Stage, run
+from tests.evidence.stage import FILES, MANIFEST, TEST, Stage, run
 from treadle.evidence.suite import reason_for_doubt
 from treadle.toolchains.results import TestResult, TestRun
 
@@ -36,6 +36,21 @@ def test_a_file_without_tests_that_ends_well_is_no_collection_error(tmp_path: Pa
         assert "tests.uncollectable" not in stage.codes(good, "manifest")
         broken = {"tests/calc/test_later.py": "import nothing_of_that_name\n"}
         bad = await stage.claim("tests", "TestsReady", {**files, **broken}, checks="unbroken? manifest", n="2.1")
+        assert "tests.uncollectable" in stage.codes(bad, "manifest")
+
+    run(story())
+
+
+def test_a_file_that_could_not_be_collected_before_the_run_is_no_fault_of_the_work(tmp_path: Path) -> None:
+    broken = {"tests/calc/test_broken.py": "import nothing_of_that_name\n"}
+
+    async def story() -> None:
+        stage = await Stage(tmp_path, files={**FILES, **broken}).start()
+        files = {"tests/calc/test_add.py": TEST, "tests/calc/test_manifest.json": MANIFEST}
+        honest = await stage.claim("tests", "TestsReady", files, checks="manifest")
+        assert "tests.uncollectable" not in stage.codes(honest, "manifest")
+        touched = {**files, "tests/calc/test_broken.py": "import nothing_of_that_name\n\nX = 1\n"}
+        bad = await stage.claim("tests", "TestsReady", touched, checks="manifest", n="2.1")
         assert "tests.uncollectable" in stage.codes(bad, "manifest")
 
     run(story())
