@@ -101,6 +101,23 @@ def _name_of(node: Node) -> Node | None:
     return node.child_by_field_name("name")
 
 
+def script_stubs(path: str, source: str) -> list[tuple[str, int]]:
+    """Return name and line of each function that only throws "not implemented"; a method has its owner's name, too.
+
+    Raises `SyntaxError` if the grammar does not fit.
+    """
+    found, waiting = list[tuple[str, int]](), [read_script(path, source).root]
+    while waiting:
+        node = waiting.pop()
+        if node.type in ALL_FUNCTIONS and _is_stub(node):
+            body = node.parent.parent if node.type == "method_definition" and node.parent else None
+            owner = text(node.child_by_field_name("receiver")) or (text(_name_of(body)) if body else "")
+            name = function_name(node)
+            found.append((f"{owner}.{name}" if owner else name, node.start_point.row + 1))
+        waiting += node.named_children
+    return sorted(found, key=lambda one: one[1])
+
+
 # Finds changes of a file in JavaScript, TypeScript or Go other than stubs.
 
 Beyond = tuple[int, str]

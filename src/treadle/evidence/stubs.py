@@ -31,6 +31,17 @@ def stubs(source: str) -> list[tuple[str, int]]:
     return sorted(((name, line) for name, line in missing.items() if name not in filled), key=lambda one: one[1])
 
 
+def stubs_of(path: str, source: str) -> list[tuple[str, int]]:
+    """Return the stubs of a file, as `stubs` does; none in a language that is not read here."""
+    if PurePosixPath(path).suffix in (".py", ".pyi"):
+        return stubs(source)
+    if not is_understood(path) or len(source) > LARGEST:
+        return []
+    from treadle.evidence.script_code import script_stubs  # noqa: PLC0415 (its library is loaded when needed)
+
+    return script_stubs(path, source)
+
+
 def _full_names(node: ast.AST, prefix: str) -> Iterator[tuple[Function, str]]:
     for one in ast.iter_child_nodes(node):
         name = f"{prefix}{one.name}" if isinstance(one, Function | ast.ClassDef) else ""

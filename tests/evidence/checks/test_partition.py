@@ -98,6 +98,32 @@ async def claimed(tmp_path: Path, fields: dict[str, Json], check: str) -> str:
 ABSTRACT = "class Shape:\n    def area(self):\n        raise NotImplementedError\n"
 
 
+GO_SHAPE = 'package calc\n\ntype Shape struct{}\n\nfunc (s Shape) Area() int {\n\tpanic("not implemented")\n}\n'
+JS_SHAPE = 'export class Shape {\n  area() { throw new Error("not implemented"); }\n}\n'
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "added", "lines"),
+    [
+        ("src/calc/shape.go", GO_SHAPE, '\nfunc Sum(a int) int {\n\tpanic("not implemented")\n}\n', [9]),
+        ("src/calc/shape.go", GO_SHAPE, "\nfunc Sum(a int) int {\n\treturn a\n}\n", []),
+        ("src/calc/shape.js", JS_SHAPE, "export const sum = (a) => { throw new Error('not implemented'); };\n", [4]),
+        ("src/calc/shape.ts", JS_SHAPE, "export function sum(a: number): number { return a; }\n", []),
+    ],
+)
+def test_an_interface_file_in_go_or_javascript_has_no_new_body_to_write(
+    tmp_path: Path, path: str, before: str, added: str, lines: list[int]
+) -> None:
+    async def story() -> None:
+        stage = await Stage(tmp_path, files={**FILES, path: before}, given=TWO).start()
+        fields: dict[str, Json] = {"interfaceFile": path}
+        done = await stage.claim("scaffold", "InitWork", {path: before + added}, fields, "children_partition")
+        found = [place for place, code in stage.found(done, "children_partition") if code == "interface.unfinished"]
+        assert found == [f"{path}:{line}" for line in lines]
+
+    run(story())
+
+
 @pytest.mark.parametrize(
     ("written", "found"),
     [

@@ -7,7 +7,7 @@ from typing import Final
 
 from treadle.evidence.criteria import criteria_in, own_criteria, texts_in
 from treadle.evidence.findings import CheckOutcome, CheckProblem, conclude, problem, refuse
-from treadle.evidence.stubs import stubs
+from treadle.evidence.stubs import stubs_of
 from treadle.evidence.subject import Subject, children_inputs, merged_children, payload
 from treadle.protocol.fields import parse_type, record_of
 from treadle.protocol.items import Json
@@ -242,7 +242,7 @@ async def _interfaces(s: Subject) -> list[CheckProblem]:
         for path in missing
     ]
     for path in dict.fromkeys(clean_path(one) for one in _own_interfaces(s)):
-        if path in entries and path.endswith(".py"):
+        if path in entries:
             # A method that lacked its body before the run is there for classes below its own. A function may be what
             # this run has to write, and no step could: the planner can put an interface file beside it.
             known = [one.what for one in _bodies(path, await s.text(path, await s.base()) or "", methods=True)]
@@ -256,7 +256,7 @@ def _bodies(path: str, text: str, *, methods: bool = False) -> list[CheckProblem
     `methods` leaves out functions that belong to no class.
     """
     try:
-        missing = stubs(text)
+        missing = stubs_of(path, text)
     except (SyntaxError, ValueError, RecursionError):
         return []  # whether it can be read at all is another check's business
     return [
