@@ -108,6 +108,7 @@ EVIDENCE: Final[dict[str, str]] = {
     "green.left_red": "A failing test is merged, because another instance implements its behaviour.",
     "green.lost": "A test that ran before is gone or deselected, so it does not run any more.",
     "green.none": "No test passed.",
+    "green.old_tests": "A test that passed before fails as soon as its helpers and all other tests are as they were.",
     "green.run_again": "Some tests were run again, each in a process of its own, because the run looked odd.",
     "green.skipped": "A test that ran before is skipped.",
     "green.tampering": "Code did something during the test run that code under test seldom needs to do.",

@@ -7,7 +7,7 @@ changes: it proves nothing, and the step's exits define how to send it back to i
 import ast
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 import msgspec
@@ -224,7 +224,10 @@ def red_at_start(start: TestRun, run: TestRun) -> set[str]:
 
 
 def _definition(path: str, data: bytes | None, id_: str, *, whole: bool = True) -> str:
-    """A test as it is written, without its layout, or only the body of a function; empty if there is none."""
+    """A test as it is written, without its layout, or only its body and decorators; empty if there is none.
+
+    The decorators that give a test its cases are no part of a body.
+    """
     if not path.endswith(".py"):
         return _block(decode_source(path, data or b""), id_)
     try:
@@ -238,8 +241,15 @@ def _definition(path: str, data: bytes | None, id_: str, *, whole: bool = True) 
         node = inside[-1]
     if isinstance(node, ast.Module):
         return ""
-    parts = [node] if whole else getattr(node, "body", [])
-    return "\n".join(map(ast.dump, parts))
+    return "\n".join(map(ast.dump, [node] if whole else _inner_parts(node)))
+
+
+def _inner_parts(node: ast.AST) -> list[ast.AST]:
+    decorators = [one for one in getattr(node, "decorator_list", []) if not _CASES.search(ast.unparse(one))]
+    return [*decorators, *getattr(node, "body", [])]
+
+
+_CASES: Final = re.compile(r"parametri[sz]e|\bexample\b|\bparameterized\b|\bddt\b|\bdata\b")
 
 
 def written_test(path: str, data: bytes | None, id_: str) -> str:
@@ -302,7 +312,39 @@ async def rewritten_tests(s: Subject, run: TestRun, ids: Iterable[str], *, of_st
             _definition(file, await s.git.show(commit, file), id_, whole=False) for commit in (*known, s.work.commit)
         ]
         found += [id_] if old and new and new not in (old, *others) else []
+    return found + await _rewritten_bases(s, run, passed, known)
+
+
+async def _rewritten_bases(s: Subject, run: TestRun, passed: Collection[str], known: Sequence[str]) -> list[str]:
+    """Return the rewritten tests of base classes: they are collected only with the classes that inherit them.
+
+    One that fails now in such a class asks for something new.
+    """
+    found: list[str] = []
+    for path in (path for path in s.changed_tests() if path.endswith(".py") and may_change(s, path)):
+        *earlier, now = [_inherited_tests(path, await s.git.show(commit, path)) for commit in (*known, s.work.commit)]
+        for name, body in now.items():
+            heirs = [id_ for id_ in run.collected if function_of(id_).rpartition("::")[2] == name.rpartition("::")[2]]
+            is_changed = name in earlier[0] and all(body != one.get(name) for one in earlier)
+            if is_changed and f"{path}::{name}" not in map(function_of, run.collected):
+                is_new = any(id_ in bad_tests(run) for id_ in heirs)
+                found += [f"{path}::{name}"] if not is_new and any(id_ in passed for id_ in heirs) else []
     return found
+
+
+def _inherited_tests(path: str, data: bytes | None) -> dict[str, str]:
+    """Return the tests in the classes of a module, each with its body."""
+    try:
+        module = ast.parse(decode_source(path, data or b""))
+    except (SyntaxError, ValueError, RecursionError):
+        return {}
+    return {
+        f"{owner.name}::{one.name}": "\n".join(map(ast.dump, _inner_parts(one)))
+        for owner in module.body
+        if isinstance(owner, ast.ClassDef)
+        for one in owner.body
+        if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef) and one.name.startswith("test")
+    }
 
 
 async def _rebased_onto(s: Subject) -> list[str]:

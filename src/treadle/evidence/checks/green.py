@@ -32,6 +32,7 @@ from treadle.evidence.baseline import (
 from treadle.evidence.checks.red import is_red
 from treadle.evidence.checks.scope import may_change, measured_tree
 from treadle.evidence.code_shapes import read_pieces
+from treadle.evidence.earlier_tests import lost_behaviour
 from treadle.evidence.findings import CheckOutcome, CheckProblem, conclude, join_names, note, problem
 from treadle.evidence.grades import green_apart
 from treadle.evidence.hidden_code import hidden_code
@@ -296,6 +297,7 @@ async def unbroken(s: Subject) -> CheckOutcome:
         if file_of(id_, earlier) not in unread
     ]
     problems += await _rewritten(s, run)
+    problems += await lost_behaviour(s, s.work.base) if s.has_lane and not problems else []
     problems += [describe_adopted(id_) for id_ in await adopted_tests(s, run, sorted(written))]
     said = conclude(problems, excuse_notes(old), run_evidence(run))
     return msgspec.structs.replace(said, facts={EXCUSED: dict[str, Json](old)} if old else {})
@@ -353,6 +355,7 @@ async def _whole(
     ended_at_import = any(test.phase == "collect" and test.kind == "exit" for test in run.tests.values())
     if not reason_for_doubt(run) and not ended_at_import:
         problems += [*await _lost_at_green(s, run), *await _rewritten(s, run)]
+        problems += [] if problems else await lost_behaviour(s, await s.origin())
     hints = [note(f"{one} (seen during the run)", code="green.tampering") for one in run.tampering]
     said = conclude(problems, [*notes, *hints], run_evidence(run))
     facts: dict[str, Json] = {"flaky": list(flaky), "mirrored": list(run.mirrored), EXCUSED: dict[str, Json](old)}
