@@ -6,7 +6,7 @@ import msgspec
 
 from treadle.kernel.commands import ActivityCommand, AskHuman, Inputs, RunAgent, RunChecks, RunEffect
 from treadle.kernel.instances import begin_map, map_result, open_barrier, progress_map
-from treadle.kernel.mailbox import is_waiting, next_signal, post, take_signal
+from treadle.kernel.mailbox import next_signal, post, take_signal
 from treadle.kernel.routing import REPORTS, enter, leave
 from treadle.kernel.state import Activity, Ask, Frame, Instance, Message, Pool, Slot, State
 from treadle.kernel.turn import Turn
@@ -52,11 +52,27 @@ def advance(t: Turn, inst: Instance) -> None:
         if is_paused(t, inst):
             return
         _bring_forward(inst)
-        signal = next_signal(t, inst)
+        waits = is_waiting(t, inst)
+        signal = next_signal(t, inst, waits=waits)
         if signal is not None:
             _interrupt_with(t, inst, signal)
-        elif inst.frames[-1].status != "queued" or is_waiting(t, inst) or not _start(t, inst, inst.frames[-1]):
+        elif inst.frames[-1].status != "queued" or waits or not _start(t, inst, inst.frames[-1]):
             return
+
+
+def is_waiting(t: Turn, inst: Instance) -> bool:
+    """Whether the top frame waits for its children or for a person's `go`."""
+    top = inst.frames[-1]
+    step = t.step(inst, top)
+    groups = [inst.groups.get(wait.group) for wait in step.wait if wait.kind == "group"]
+    if any(group is not None and group.open for group in groups):
+        return True
+    return is_manual(t.state, step) and top.step not in inst.released
+
+
+def is_manual(state: State, step: Step) -> bool:
+    """Whether a step starts only with a person's `go`."""
+    return (state.level == 1 and step.kind == "agent") or any(wait.kind == "manual" for wait in step.wait)
 
 
 def _issue_again(t: Turn, act: Activity) -> None:

@@ -3,9 +3,8 @@
 import msgspec
 
 from treadle.kernel.commands import Cancel
-from treadle.kernel.state import Instance, Message, Slot, State
+from treadle.kernel.state import Instance, Message, Slot
 from treadle.kernel.turn import Turn
-from treadle.protocol.model import Step
 
 _REFS_KEPT = 32
 """Payloads of merged signals, the newest ones, so that a mailbox does not grow while its owner is busy."""
@@ -68,11 +67,11 @@ def _unite(t: Turn, inst: Instance, message: Message) -> None:
     inst.mailbox.append(message)
 
 
-def next_signal(t: Turn, inst: Instance) -> Message | None:
+def next_signal(t: Turn, inst: Instance, *, waits: bool) -> Message | None:
     """Return the signal to serve now: the best by class and arrival, if its class comes before the current work.
 
-    A handler that waits for an answer delays only lower classes and signals for the same handler; others of its class
-    are served meanwhile.
+    `waits` says that the instance's step may not start yet, so any signal comes before it. A handler that waits for an
+    answer delays only lower classes and signals for the same handler; others of its class are served meanwhile.
     """
     _drop_abandoned(t, inst)
     handlers = t.graph(inst).handlers
@@ -86,7 +85,7 @@ def next_signal(t: Turn, inst: Instance) -> Message | None:
     if top.signal:
         current = handlers[top.signal].prio
         return best if prio < current or (prio == current and top.status == "waiting") else None
-    if top.status != "queued" or is_waiting(t, inst):
+    if top.status != "queued" or waits:
         return best
     return best if prio <= t.step(inst, top).prio else None
 
@@ -103,21 +102,6 @@ def _drop_abandoned(t: Turn, inst: Instance) -> None:
         if abandoned:
             inst.mailbox.remove(message)
             t.bury(inst.id, message.name, message.sender)
-
-
-def is_waiting(t: Turn, inst: Instance) -> bool:
-    """Whether the top frame waits for its children or for a person's `go`."""
-    top = inst.frames[-1]
-    step = t.step(inst, top)
-    groups = [inst.groups.get(wait.group) for wait in step.wait if wait.kind == "group"]
-    if any(group is not None and group.open for group in groups):
-        return True
-    return is_manual(t.state, step) and top.step not in inst.released
-
-
-def is_manual(state: State, step: Step) -> bool:
-    """Whether a step starts only with a person's `go`."""
-    return (state.level == 1 and step.kind == "agent") or any(wait.kind == "manual" for wait in step.wait)
 
 
 def take_signal(t: Turn, inst: Instance, message: Message) -> tuple[Message, ...]:

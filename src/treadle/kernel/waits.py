@@ -1,7 +1,6 @@
 """Waiting relations: an instance is stuck if it waits only for instances that never move."""
 
-from treadle.kernel.advance import is_paused, is_stopped
-from treadle.kernel.mailbox import is_manual
+from treadle.kernel.advance import is_manual, is_paused, is_stopped
 from treadle.kernel.state import Instance, State
 from treadle.protocol.model import Protocol
 

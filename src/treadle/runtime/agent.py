@@ -10,17 +10,27 @@ import msgspec
 from treadle.errors import PortError
 from treadle.kernel.activities import DEADLINE
 from treadle.kernel.commands import RunAgent
-from treadle.kernel.events import Event, Idle, SessionStarted, Usage
+from treadle.kernel.events import Event, Exited, Idle, SessionStarted, Usage
 from treadle.kernel.state import State
 from treadle.ports import Clock, Ended, Progress, Runner, Session, Work
+from treadle.protocol.answers.claim import Claim
 from treadle.results.channels import SessionAnswer, mark_taken, missing_answer_hint, read_answer
-from treadle.runtime.claims import AgentReport, claim_event, failure_event, ignored_answers, unavailable_event
+from treadle.results.handoff import NOTES
+from treadle.runtime.claims import (
+    AgentReport,
+    envelope_of,
+    failure_event,
+    ignored_answers,
+    own_fields,
+    unavailable_event,
+)
 from treadle.runtime.desk import Desk, Inbox
 from treadle.runtime.dispatch import Dispatch, DispatchedWork, can_continue
 from treadle.runtime.redaction import redact_files
 from treadle.runtime.world import Meter, RunWorld, event_id
 
 _FILES: Final = 400
+_LONGEST_NAME: Final = 100
 ROUNDS: Final = 1
 """The number of times that Treadle asks an agent without an answer to continue."""
 DEGRADED: Final = "this agent cannot branch off from a conversation: it begins a new one with a complete prompt"
@@ -91,11 +101,30 @@ class AgentJobs:
         await self._dispatch.keep_notes(job, answer.notes)
         # The last output of a program that failed is no answer, even if it looks like one.
         if answer.claim is not None and not (answer.channel == "final" and ended.code):
-            return claim_event(report, answer.claim, self._desk.protocol, state, world)
+            return self._claim_event(report, answer.claim, state)
         if ended.outage:
             grant = f"step:{job.id}" if ended.outage == "budget" else ""
             return unavailable_event(job, ended.outage, ended.detail, ended.usage, world, grant=grant, wait=ended.wait)
         return failure_event(report, await self._changed(job.id), world)
+
+    def _claim_event(self, report: AgentReport, claim: Claim, state: State) -> Exited:
+        """Return the event of a claim: its envelope, with the fields that Treadle fills in by itself."""
+        job, notes, world = report.job, report.reading.notes, self._world
+        fields: dict[str, Any] = dict(claim.fields)
+        if notes and NOTES in report.step_exits.fields(claim.exit) and not claim.fields.get(NOTES):
+            fields[NOTES] = notes  # the agent's handoff notes, if the exit has an empty field for notes
+        fields |= own_fields(self._desk.protocol, claim.exit, job, state, world.payloads)
+        # A person's name comes from a file that others may have written.
+        person = "".join(char for char in report.reading.by if char.isprintable())[:_LONGEST_NAME]
+        return Exited(
+            id=event_id(job, "exited"),
+            ts=world.clock.now(),
+            act=job.id,
+            envelope=envelope_of(self._desk.protocol, claim.exit, fields, world.payloads),
+            channel=report.reading.channel,
+            actor=world.agents.name_of(job) or person,
+            usage=report.ended.usage,
+        )
 
     async def _converse(
         self, job: RunAgent, state: State, runner: Runner

@@ -1,20 +1,19 @@
-"""Turns the end of an agent into an event: its claim, or the reason why there is none.
+"""The parts of the events that end an agent: the envelope of its claim, or the reason why there is none.
 
-A claim carries an envelope for the kernel. The fields that a protocol declares as `by: kernel` are filled in here, by
-`own_fields`: the kernel itself sees envelopes only.
+The kernel sees envelopes only. `own_fields` fills in the fields that a protocol declares as `by: kernel`.
 """
 
 import re
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from treadle.kernel.commands import ActivityCommand, RunAgent
-from treadle.kernel.events import Envelope, Exited, Failed, Outages, Unavailable, Usage
+from treadle.kernel.events import Envelope, Failed, Outages, Unavailable, Usage
 from treadle.kernel.state import State
 from treadle.ports import Ended, Payloads
 from treadle.prompts.outcomes import failure_report
-from treadle.protocol.answers.claim import Claim, routed_values, variant_of
+from treadle.protocol.answers.claim import routed_values, variant_of
 from treadle.protocol.items import Json
 from treadle.protocol.model import Protocol
 from treadle.results.channels import SessionAnswer, missing_answer_hint, missing_answer_reason
@@ -84,7 +83,6 @@ _SURROGATES: Final = re.compile("[\ud800-\udfff]")
 _REPLACED: Final = "\N{REPLACEMENT CHARACTER}"
 _SHOWN: Final = 500
 _OUTPUT: Final = 4000
-_LONGEST_NAME: Final = 100
 
 
 class AgentReport(msgspec.Struct, frozen=True):
@@ -94,26 +92,6 @@ class AgentReport(msgspec.Struct, frozen=True):
     ended: Ended
     reading: SessionAnswer
     step_exits: StepExits
-
-
-def claim_event(report: AgentReport, claim: Claim, protocol: Protocol, state: State, world: RunWorld) -> Exited:
-    """Return the claim, with the orchestrator's own fields filled in."""
-    job, notes = report.job, report.reading.notes
-    fields: dict[str, Any] = dict(claim.fields)
-    if notes and NOTES in report.step_exits.fields(claim.exit) and not claim.fields.get(NOTES):
-        fields[NOTES] = notes  # the agent's handoff notes, if the exit has an empty field for notes
-    fields |= own_fields(protocol, claim.exit, job, state, world.payloads)
-    # A person's name comes from a file that others may have written.
-    person = "".join(char for char in report.reading.by if char.isprintable())[:_LONGEST_NAME]
-    return Exited(
-        id=event_id(job, "exited"),
-        ts=world.clock.now(),
-        act=job.id,
-        envelope=envelope_of(protocol, claim.exit, fields, world.payloads),
-        channel=report.reading.channel,
-        actor=world.agents.name_of(job) or person,
-        usage=report.ended.usage,
-    )
 
 
 def failure_event(report: AgentReport, changed: tuple[str, ...], world: RunWorld) -> Failed:

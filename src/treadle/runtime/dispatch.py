@@ -111,7 +111,10 @@ class Dispatch:
             self._desk.stray(dispatched.work.act, "tools", lost)
 
     async def prepare(self, job: RunAgent, state: State, abilities: Abilities) -> DispatchedWork:
-        """Open a lane, write the bundle and record the lane's state; `work.json` comes last and makes it valid."""
+        """Open a lane, write the bundle and record the lane's state; `work.json` comes last and makes it valid.
+
+        The workspace integrates the instance's accepted work before it opens the lane.
+        """
         lane = await self._world.workspace.open(state, job)
         home = home_of(self._folder, job)
         allowed = permissions(self._desk.protocol, job, self._world.payloads)
