@@ -227,6 +227,7 @@ class Workspace(Protocol):
     async def open(self, state: State, job: RunAgent) -> Lane:
         """Open the lane of an activity: fresh at its head, or with the work of the last attempt if the step keeps it.
 
+        First integrate the accepted work that is still pending (`git.integration.Integration.integrate`).
         A second call for the same activity returns the same lane, and first saves the changes of a lost session in it.
         """
         ...

@@ -1,4 +1,7 @@
-"""`treadle run`: turn the arguments into a run in the store, and drive it."""
+"""`treadle run`: turn the arguments into a run in the store (`start_run`), and drive it.
+
+`cli.moves.continue_runs` calls `engines.driver.Driver.drive` for it, and prints what happens meanwhile.
+"""
 
 from enum import StrEnum
 from pathlib import Path

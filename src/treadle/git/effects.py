@@ -44,10 +44,10 @@ from treadle.protocol.model import Field, Protocol, Step
 VerifierOf = Callable[[RunEffect, Case], CommitVerifier]
 """Returns the checks of the commits of one merge or rebase (`evidence.merge_verifier.MergeVerifier`)."""
 BodyOf = Callable[[RunEffect], str]
-"""Returns the message body of a commit that goes to the user's branch."""
+"""Returns the message body of a commit that goes to the user's branch (`views.evidence_text.commit_body`)."""
 UnverifiedOf = Callable[[str], list[dict[str, Json]]]
 """Returns the missing evidence for the criteria of an instance, as findings with their `spec` and `criterion`; empty if
-each criterion is verified or accepted by a person.
+each criterion is verified or accepted by a person (`engines.evidence.merge_gaps`).
 """
 Values = dict[str, Json]
 _REJECTED: Final = "MergeRejected"
