@@ -293,6 +293,8 @@ class Loader:
         module = PRESENT.lane().request("import", spec.name, self._seam.path())
         if type(module) is not TwinModule:
             raise ImportError(f"{spec.name} is no module in the subject", name=spec.name)
+        # `inspect.getmodule` asks each module for its file, whenever pytest prints a traceback: no test has asked then.
+        types.ModuleType.__setattr__(module, "__file__", spec.origin)
         return module
 
     def exec_module(self, module: Any) -> None:
