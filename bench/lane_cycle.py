@@ -114,7 +114,7 @@ class CycleRun:
 
     async def go(self, work: Cycle) -> None:
         """Lane, commit, red, green, squash merge, rebase of the sibling."""
-        await self._room.opened.integration.begin(self._run, 1_700_000_000_000)
+        await self._room.opened.integration.trunk(self._run, 1_700_000_000_000)
         await self._claim("sibling", SIBLING, "tests", "TestsReady", work.sibling, "checkpoint")
         await self._claim("red", CHILD, "tests", "TestsReady", work.tests, RED)
         await self._claim("green", CHILD, "impl", "TestsPassed", work.impl, GREEN)

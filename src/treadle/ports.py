@@ -307,7 +307,7 @@ class Notifier(Protocol):
 
 
 class Performer(Protocol):
-    """Performs commands (`runtime.perform.Perform`; the benchmarks have one that answers at once).
+    """Performs commands (`runtime.perform.RunPerformer`; the benchmarks have one that answers at once).
 
     It never raises: a failed activity is an event as well.
     """

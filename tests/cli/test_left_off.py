@@ -10,7 +10,7 @@ import pytest
 from tests.cli.treadle import treadle
 from tests.git.place import git, repository, write
 from tests.views.storied import HANDOFF, STATE
-from treadle.cli.run_request import PreparedRun, RunRequest, describe_uncommitted, prepare_run
+from treadle.cli.run_request import PreparedRun, RunArguments, describe_uncommitted, prepare_run
 from treadle.config.project import open_project
 
 SCENARIOS = """# US-5: Coupons [S]
@@ -126,7 +126,7 @@ def test_treadles_own_uncommitted_files_give_no_warning(root: Path) -> None:
 
 def _prepared(spec: str, only: str = "") -> PreparedRun:
     agents = ["scripted:agents.yaml"]
-    order = RunRequest(
+    order = RunArguments(
         spec=Path(spec), protocol=None, agents=agents, changes=(), name="", level=2, merge=None, only=only
     )  # fmt: skip
     return prepare_run(open_project(), order)

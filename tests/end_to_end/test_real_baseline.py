@@ -13,7 +13,7 @@ from ruamel.yaml import YAML
 from tests.cheats.cases import HERE
 from tests.cli.treadle import Outcome, treadle
 from tests.git.place import git, write
-from treadle.cli.run_request import RunRequest, prepare_run
+from treadle.cli.run_request import RunArguments, prepare_run
 from treadle.config.project import Project
 from treadle.engines.start import start_run
 from treadle.errors import PortError, TreadleError
@@ -256,9 +256,9 @@ def test_the_tests_of_the_base_are_run_once_for_all_runs(tmp_path: Path, monkeyp
     assert treadle("status", "next", "--json").json()["baseline"]["is_reused"] is True
 
 
-def _order(*changes: str) -> RunRequest:
+def _order(*changes: str) -> RunArguments:
     spec = Path("spec.yaml")
-    return RunRequest(spec=spec, protocol="v3", agents=(), changes=changes, name="", level=0, merge=None)
+    return RunArguments(spec=spec, protocol="v3", agents=(), changes=changes, name="", level=0, merge=None)
 
 
 def test_a_program_that_goes_missing_in_the_middle_costs_no_attempt(

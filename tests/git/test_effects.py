@@ -394,7 +394,7 @@ def test_a_bare_repository_has_no_files_to_publish(tmp_path: Path) -> None:
 
     async def story() -> None:
         stage = await Stage(bare).start()
-        await stage.integration.begin(RUN)
+        await stage.integration.trunk(RUN)
         with pytest.raises(PortError, match="the repository is bare"):
             await publish(stage)
 

@@ -120,11 +120,11 @@ def test_refs_that_strangers_moved_are_restored_and_reported(tmp_path: Path) -> 
 def test_refs_of_another_process_are_watched_from_the_start(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await Stage(repository(tmp_path)).start()
-        await stage.integration.begin(RUN)
+        await stage.integration.trunk(RUN)
         commit = await stage.work({"a.txt": "a\n"})
         ref = stage.integration.names(RUN).of_activity("root:impl#1.1", "recorded")
         later = await stage.start()
-        await later.integration.begin(RUN)
+        await later.integration.trunk(RUN)
         git(stage.root, "update-ref", ref, "main")
         found = await later.refs.restore_moved(*stage.integration.names(RUN).spaces)
         assert found == [ref]
@@ -283,7 +283,7 @@ def test_work_under_an_older_name_is_read_before_it_moves(tmp_path: Path) -> Non
     async def story() -> None:
         stage = await older(tmp_path)
         before = refs(stage.root)[f"{OLD}/int"]
-        await stage.integration.begin(RUN)
+        await stage.integration.trunk(RUN)
         assert await stage.head() == before
         assert refs(stage.root)[f"{NEW}/int"] == before
         assert await move(stage) == 2
@@ -373,7 +373,7 @@ def test_packed_refs_are_listed_by_their_names(tmp_path: Path) -> None:
         assert list(await stage.refs.below(*names.spaces)) == [names.packed]
         again = await stage.start()
         assert await refs_of_run(again.repository, again.refs, names) == before
-        assert (await again.integration.begin(RUN)).commit == git(stage.root, "rev-parse", "main")
+        assert (await again.integration.trunk(RUN)).commit == git(stage.root, "rev-parse", "main")
         git(stage.root, "reflog", "expire", "--expire=now", "--all")
         git(stage.root, "gc", "-q", "--prune=now")
         assert all(git(stage.root, "cat-file", "-t", value) == "commit" for value in before.values())

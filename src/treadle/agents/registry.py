@@ -1,4 +1,4 @@
-"""All agents, by the word before the colon; a new one is one file and one line here."""
+"""All agents, by the word before the colon. A new one is one file, one line here, and its name in `config.agents`."""
 
 from collections.abc import Callable
 from contextlib import suppress

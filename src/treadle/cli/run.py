@@ -73,24 +73,24 @@ def run(
     """
     from treadle.cli.guard import complain
     from treadle.cli.moves import continue_runs
-    from treadle.cli.run_request import RunRequest, describe_uncommitted, prepare_run, run_baseline
+    from treadle.cli.run_request import RunArguments, describe_uncommitted, prepare_run, run_baseline
     from treadle.config.project import open_project
     from treadle.engines.start import start_run
     from treadle.store.sqlite import opened_store
 
     project = open_project()
-    order = RunRequest(
+    arguments = RunArguments(
         spec=spec, protocol=protocol, agents=agent or (), changes=changes or (), name=name,
         level=cast("Literal[0, 1, 2]", level), merge=merge.value if merge else None, only=only,
         minimum=minimum.value if minimum else None,
     )  # fmt: skip
-    launch = prepare_run(project, order)
+    prepared = prepare_run(project, arguments)
     for note in filter(
-        None, (describe_uncommitted(project.root, [str(spec or ""), *launch.files], launch.made), *launch.notes)
+        None, (describe_uncommitted(project.root, [str(spec or ""), *prepared.files], prepared.made), *prepared.notes)
     ):
         complain(note)
     with opened_store(project, create=True) as store:
-        baseline = run_baseline(launch, store, quiet=as_json)
-        id_ = start_run(store, launch.request, baseline, launch.used)
+        baseline = run_baseline(prepared, store, quiet=as_json)
+        id_ = start_run(store, prepared.request, baseline, prepared.used)
         complain(f"run {id_} begins")
         raise typer.Exit(continue_runs(project, store, [id_], as_json=as_json, follow=True))

@@ -1,4 +1,4 @@
-"""From the arguments of `treadle run` to a run in the store."""
+"""From the arguments of `treadle run` to a request that `engines.start.start_run` stores as a run."""
 
 import asyncio
 import os
@@ -82,7 +82,7 @@ def refuse_missing_inputs(project: Project, part: SelectedPart, value: Json, com
 # The input of a run: a whole spec, a part of it, or the input that a protocol bundles for a part.
 
 _PROJECT: Final = "{project}"
-"""Stands there for the name of the project's folder."""
+"""In such an input, the name of the project's folder replaces it."""
 
 
 class RunInput(msgspec.Struct, frozen=True):
@@ -123,7 +123,7 @@ def _bundled_input(project: Project, name: str, only: str) -> tuple[str, str]:
     return read_text(path, 100_000).replace(_PROJECT, quoted), path.name
 
 
-# From the arguments of `treadle run` to a run in the store.
+# From the arguments of `treadle run` to a run that can be started.
 
 _NAMED: Final = 5
 """Tests of the base commit that are named when a run starts."""
@@ -131,7 +131,7 @@ _OLD: Final = {"baseline.failing": "fails", "baseline.flaky": "is flaky"}
 _INSTRUMENTED: Final = "baseline.instrumented"
 
 
-class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
+class RunArguments(msgspec.Struct, frozen=True, kw_only=True):
     """The arguments of `treadle run` for a new run."""
 
     spec: Path | None
@@ -199,25 +199,25 @@ class PreparedRun(msgspec.Struct, frozen=True):
         )
 
 
-def prepare_run(project: Project, order: RunRequest) -> PreparedRun:
+def prepare_run(project: Project, arguments: RunArguments) -> PreparedRun:
     """Check and collect everything that a run needs; raise any error before writing anything."""
-    settings = load_current_settings(order.changes)
-    name = order.protocol or settings.config().protocol
-    asked = resolve_input(project, load_sound_protocol(name), name, order.spec, order.only)
+    settings = load_current_settings(arguments.changes)
+    name = arguments.protocol or settings.config().protocol
+    asked = resolve_input(project, load_sound_protocol(name), name, arguments.spec, arguments.only)
     protocol = asked.protocol
     config = settings.config(protocol.name)
-    if order.merge is not None:
-        config = msgspec.structs.replace(config, git=msgspec.structs.replace(config.git, merge=order.merge))
-    if order.minimum is not None:
-        verification = msgspec.structs.replace(config.verification, minimum=order.minimum)
+    if arguments.merge is not None:
+        config = msgspec.structs.replace(config, git=msgspec.structs.replace(config.git, merge=arguments.merge))
+    if arguments.minimum is not None:
+        verification = msgspec.structs.replace(config.verification, minimum=arguments.minimum)
         config = msgspec.structs.replace(config, verification=verification)
     wanted = StartRequest(
         config=config,
         spec=asked.text,
         file=asked.file,
-        agents=tuple(order.agents),
-        name=order.name,
-        level=order.level,
+        agents=tuple(arguments.agents),
+        name=arguments.name,
+        level=arguments.level,
     )
     try:
         request = inspect_request(project, protocol, wanted)
@@ -226,7 +226,7 @@ def prepare_run(project: Project, order: RunRequest) -> PreparedRun:
         raise TreadleError("; ".join([str(error), *hints]), code=error.code) from None
     except ProtocolError as error:
         raise ProtocolError(
-            error.message + _suggest_protocols(order, wanted.spec, protocol.name), error.findings, code=error.code
+            error.message + _suggest_protocols(arguments, wanted.spec, protocol.name), error.findings, code=error.code
         ) from None
     # Refuse the run if `treadle doctor` would call a command that its checks need missing.
     lines = asyncio.run(toolchain_lines(config, project, protocol, request.reach))
@@ -235,17 +235,17 @@ def prepare_run(project: Project, order: RunRequest) -> PreparedRun:
         code = next((line.code for line in broken if line.code), "env.missing")
         raise TreadleError(f"the checks of {protocol.name} need commands that cannot start here: {details}", code=code)
     used = asyncio.run(_used_names(project, config.git.branch_prefix))
-    if slug(order.name) in used:
+    if slug(arguments.name) in used:
         raise TreadleError(
-            f"a run {order.name}, or a branch or ref of that name, already exists; give another --name",
+            f"a run {arguments.name}, or a branch or ref of that name, already exists; give another --name",
             code="run.exists",
         )
     return PreparedRun(request, used)
 
 
-def _suggest_protocols(order: RunRequest, spec: str, asked: str) -> str:
+def _suggest_protocols(arguments: RunArguments, spec: str, asked: str) -> str:
     """Suggest protocols that accept the spec, if the user named none and the default one does not accept it."""
-    found = find_accepting_protocols(order.spec, spec) if order.spec and not order.protocol else ()
+    found = find_accepting_protocols(arguments.spec, spec) if arguments.spec and not arguments.protocol else ()
     if not found or asked in found:
         return ""
     return f"; it is a valid input for {', '.join(found)}, so name the one you mean: --protocol {quote_word(found[0])}"
@@ -260,13 +260,13 @@ async def _used_names(project: Project, prefix: str) -> frozenset[str]:
     return frozenset(ref.removeprefix(space).partition("/")[0] for ref in await refs.below(*spaces) for space in spaces)
 
 
-def run_baseline(launch: PreparedRun, store: Store, *, quiet: bool) -> Baseline | None:
+def run_baseline(prepared: PreparedRun, store: Store, *, quiet: bool) -> Baseline | None:
     """Run the tests of the base commit and print the results; return None if no check of the run needs them."""
-    commit = asyncio.run(launch.base())
+    commit = asyncio.run(prepared.base())
     if not commit:
         return None
     with _spinner("running the tests") if is_terminal() and not quiet else nullcontext():
-        found = run_interruptibly(launch.baseline(store, commit), "stopping the tests; Ctrl-C again stops at once")
+        found = run_interruptibly(prepared.baseline(store, commit), "stopping the tests; Ctrl-C again stops at once")
     if found is None:
         raise KeyboardInterrupt
     complain(f"baseline: {baseline_line(found)}")

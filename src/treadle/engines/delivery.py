@@ -58,7 +58,7 @@ async def take_over(project: Project, run: Run) -> Result:
     if not result.taken:
         if result.altered:
             raise _altered_refusal(run.id, result)
-        trunk = await integration.begin(run.id)
+        trunk = await integration.trunk(run.id)
         if obstacle := await fast_forward(integration, trunk, result.commit):
             raise _obstacle_refusal(run.id, result, obstacle)
         result = await find_result(integration, run) or result
@@ -77,7 +77,7 @@ async def take_over_rebased(project: Project, store: Store, run: Run, say: Calla
         result = await _require_result(integration, run)
         if result.taken:
             return result
-        trunk = await integration.begin(run.id)
+        trunk = await integration.trunk(run.id)
         commit = result.tip if result.altered else result.commit
         if not commit:
             raise _altered_refusal(run.id, result)
@@ -126,7 +126,7 @@ async def reopen(project: Project, store: Store, run: Run) -> bool:
         return False
     integration = await integration_of(project, run)
     result = await _require_result(integration, run)
-    carried = await carry(integration, await integration.begin(run.id), result.commit)
+    carried = await carry(integration, await integration.trunk(run.id), result.commit)
     await integration.move(run.id, ROOT, result.commit, carried.base)
     await _append(
         store,

@@ -20,7 +20,7 @@ from treadle.runtime.agent import AgentJobs
 from treadle.runtime.desk import Desk, Inbox
 from treadle.runtime.dispatch import Dispatch
 from treadle.runtime.loop import Rests, Tasks, Timers, has_ended, run_loop
-from treadle.runtime.perform import Perform
+from treadle.runtime.perform import RunPerformer
 from treadle.runtime.world import RunWorld
 from treadle.store.records import Lease, Run
 from treadle.store.sqlite import Store
@@ -103,7 +103,7 @@ class Driver:
             timers = Timers(world.clock, inbox, agents.overdue)
             if changed and desk.state.seq and not inbox:
                 changed(desk)  # the live view shows the run before its first change
-            tasks = Tasks(desk, Perform(desk, agents, world), inbox, timers, self._repeated(run))
+            tasks = Tasks(desk, RunPerformer(desk, agents, world), inbox, timers, self._repeated(run))
             state = await run_loop(desk, inbox, tasks, rests)
             await desk.store_strays()
         if state.outcome:

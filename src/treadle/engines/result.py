@@ -54,7 +54,7 @@ async def find_result(integration: Integration, run: Run) -> Result | None:
     refs = await integration.every_ref(run.id)
     if names.start not in refs:  # nothing was ever begun, and looking must not begin it
         return None
-    trunk = await integration.begin(run.id)
+    trunk = await integration.trunk(run.id)
     verified, integrated = await _verified_commit(integration, names, refs), refs.get(names.integration(ROOT), "")
     # A commit recorded by an activity may have been refused and is no result; work accepted by the root is one.
     repository, base = integration.repository, await integration.repository.tree(trunk.commit)

@@ -109,6 +109,7 @@ def start_run(
     in the repository, including runs that the store has forgotten.
     """
     project, wanted, now = request.project, request.wanted, SystemClock().now()
+    # `inspect_request` has loaded the input without a store; this time its items go into the payloads.
     item = load_run_input(project, request.protocol, wanted.spec, wanted.file, store.payloads.put).item
     name = wanted.name
     if not name:

@@ -108,7 +108,7 @@ class ProjectPorts:
         box = await open_box(settings.config.workspace, self._project)
         opened = await self._opened_for(run)
         protocol = self._store.protocol(run.protocol)
-        opened.lanes.makes([*view_paths(protocol), *story_globs(protocol)])
+        opened.lanes.ignore_changes_to([*view_paths(protocol), *story_globs(protocol)])
         facts, tools, cache = await self._instruments(run, opened, container)
         log = GrowingLog(self._store, run.id)
 
@@ -157,7 +157,7 @@ class ProjectPorts:
             self._opened[prefix] = opened
         opened = self._opened[prefix]
         integration = opened.integration
-        await integration.begin(run.id, run.created)
+        await integration.trunk(run.id, run.created)
         generated = await integration.generated(run.id)
         if not generated and (tree := await read_generated(opened.repository, config.environment.generated)):
             generated = await integration.keep_generated(run.id, tree, run.created)
@@ -230,7 +230,7 @@ class ProjectSurroundings(Surroundings):
         has_begun = any(inst.slots for inst in self._store.load(run.id).state.insts.values())
         if not self._starts_agents or has_begun or not is_needed(protocol, settings.config):
             return
-        commit = (await ports.integration.begin(run.id, run.created)).commit
+        commit = (await ports.integration.trunk(run.id, run.created)).commit
         if settings.baseline is not None and settings.baseline.commit == commit:
             return
 
@@ -375,7 +375,7 @@ class ProjectFiles(RunFiles):
     async def notes(self, paths: Sequence[str]) -> Mapping[str, str]:
         if not self._quotes_notes:
             return {}
-        base = await self._integration.begin(self._run)
+        base = await self._integration.trunk(self._run)
         return await self._integration.repository.texts(base.commit, paths, _LONGEST_NOTE)
 
 

@@ -206,7 +206,7 @@ class SuiteBaseline:
         for id_ in ids:
             file = file_of(id_, run)
             if file in changed:
-                old, new = (_definition(file, texts[commit].get(file), id_) for commit in (base, head))
+                old, new = (written_test(file, texts[commit].get(file), id_) for commit in (base, head))
                 is_same = bool(old) and old == new
             elif file in now:
                 is_same = True
@@ -223,10 +223,10 @@ def red_at_start(start: TestRun, run: TestRun) -> set[str]:
     return {id_ for id_ in bad_tests(run) if id_ in known or file_of(id_, run) in known}
 
 
-def _definition(path: str, data: bytes | None, id_: str, *, whole: bool = True) -> str:
-    """A test as it is written, without its layout, or only its body and decorators; empty if there is none.
+def written_test(path: str, data: bytes | None, id_: str, *, whole: bool = True) -> str:
+    """Return a test as it is written, without its layout, to see whether it has been rewritten; empty if there is none.
 
-    The decorators that give a test its cases are no part of a body.
+    Without `whole`, return only its body and its decorators, except for those that give it its cases.
     """
     if not path.endswith(".py"):
         return _block(decode_source(path, data or b""), id_)
@@ -250,11 +250,6 @@ def _inner_parts(node: ast.AST) -> list[ast.AST]:
 
 
 _CASES: Final = re.compile(r"parametri[sz]e|\bexample\b|\bparameterized\b|\bddt\b|\bdata\b")
-
-
-def written_test(path: str, data: bytes | None, id_: str) -> str:
-    """A test as it is written, to see whether it has been rewritten; empty if there is none."""
-    return _definition(path, data, id_)
 
 
 _OPENING: Final = re.compile(r"\s*(?:func|def|fn|test|it|describe|suite|context|#\[)(?![\w-])")
@@ -309,7 +304,7 @@ async def rewritten_tests(s: Subject, run: TestRun, ids: Iterable[str], *, of_st
             continue
         file = file_of(id_, run)
         old, *others, new = [
-            _definition(file, await s.git.show(commit, file), id_, whole=False) for commit in (*known, s.work.commit)
+            written_test(file, await s.git.show(commit, file), id_, whole=False) for commit in (*known, s.work.commit)
         ]
         found += [id_] if old and new and new not in (old, *others) else []
     return found + await _rewritten_bases(s, run, passed, known)
@@ -447,7 +442,7 @@ async def lost_tests(
 def _nameless(file: str, data: bytes | None, id_: str) -> str:
     """A test as it is written, without its own name."""
     name = re.split(r"::| > ", function_of(id_))[-1]
-    return _definition(file, data, id_).replace(name, "", 1)
+    return written_test(file, data, id_).replace(name, "", 1)
 
 
 async def excused_tests(s: Subject, run: TestRun, ids: Iterable[str]) -> dict[str, str]:

@@ -24,28 +24,31 @@ of their own. A fault that may pass (`PortError.retryable`) is no verdict on the
 import asyncio
 import hashlib
 import time
+from collections.abc import Collection
 from contextlib import suppress
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
 from treadle.config.bug_reports import NO_REPORTS, BugReports
 from treadle.errors import PortError
-from treadle.evidence.baseline import baseline_notes
+from treadle.evidence.baseline import baseline_notes, sent_back
 from treadle.evidence.catalogue import CHECKS, POINTLESS_AFTER
 from treadle.evidence.checks.commits import changes_meanwhile
 from treadle.evidence.derived_fields import derive_fields
-from treadle.evidence.findings import CheckOutcome, CommandRun, refuse
+from treadle.evidence.findings import CheckOutcome, CheckProblem, CommandRun, problem, refuse
 from treadle.evidence.measurements import ActivityMeasurements, Cache
 from treadle.evidence.project_facts import ProjectTools, RepositoryFacts
-from treadle.evidence.refusals import explained
 from treadle.evidence.subject import ProofOf, ScopeOf, Subject, no_proof
 from treadle.evidence.suite import (
     RUN_THE_SUITE,
+    add_changed_files,
     bad_tests,
-    changed_files,
     count_tests,
+    file_of,
+    gate_run,
     results_by_criterion,
+    suite_before,
     suite_on_work,
 )
 from treadle.git.checkpoint import Checkpoint
@@ -60,6 +63,7 @@ from treadle.protocol.items import Json, canonical
 from treadle.protocol.model import CheckRef
 from treadle.protocol.paths import collecting_folders
 from treadle.toolchains.process import COUNT
+from treadle.toolchains.results import TestResult, TestRun
 
 
 class ClaimVerifier(Checks):
@@ -154,7 +158,7 @@ async def _run_all(s: Subject, bugs: BugReports) -> dict[str, CheckOutcome]:
         _report_progress(s, ref, number, outcomes[_key(ref)])
         if not outcomes[_key(ref)].ok and not ref.advisory:
             refused.append(ref.name)
-    return changed_files(s, outcomes)
+    return add_changed_files(s, outcomes)
 
 
 async def _run_timed(s: Subject, ref: CheckRef, number: int, bugs: BugReports) -> CheckOutcome:
@@ -200,7 +204,7 @@ async def _run_check(s: Subject, ref: CheckRef, bugs: BugReports) -> CheckOutcom
     if check is None:
         return refuse(f"there is no check '{ref.name}'", code="check.unknown")
     try:
-        one = await explained(s, await check(s))
+        one = await _explain_refusal(s, await check(s))
         facts = (
             {**await results_by_criterion(s), **await count_tests(s)} if one.ran and ref.name in RUN_THE_SUITE else {}
         )
@@ -293,3 +297,63 @@ async def _fingerprint(s: Subject, outcomes: dict[str, CheckOutcome], *, passed:
         return ""
     value: Json = {"failed": named, "tree": s.work.tree}
     return hashlib.sha256(canonical(value)).hexdigest()
+
+
+# Complete the findings of a refusal: the reason why tests are lost, and the way to send tests back.
+
+_LOST: Final = frozenset({"green.lost", "unbroken.lost"})
+_NONE: Final = "red.none"
+_OWN_WORD: Final = frozenset({"green.skipped", "green.expected_failure"})
+"""Verdicts that a test gives itself: an implementation cannot prevent them."""
+_SHOWN: Final = 3
+"""Lines of a compiler, or of an import that fails."""
+
+
+async def _explain_refusal(s: Subject, outcome: CheckOutcome) -> CheckOutcome:
+    """Return the outcome of a check with the reasons and the ways out that its problems have in common."""
+    problems = outcome.problems
+    if any(one.code in _LOST or one.code == _NONE for one in problems):
+        old = bad_tests(await suite_before(s)).keys()
+        problems = tuple(_with_reason(problems, await gate_run(s), old))
+    if any(one.code in _OWN_WORD for one in problems) and (way := sent_back(s, "If the test decides that itself")):
+        problems = tuple(
+            msgspec.structs.replace(one, expected=f"{one.expected}{way}") if one.code in _OWN_WORD else one
+            for one in problems
+        )
+    return msgspec.structs.replace(outcome, problems=problems)
+
+
+def _with_reason(problems: tuple[CheckProblem, ...], run: TestRun, old: Collection[str]) -> list[CheckProblem]:
+    """Replace the problems of lost tests by one problem for each unreadable file or package.
+
+    If no new test fails, an unreadable file is the reason, too, unless it is among `old`, the earlier failures.
+    """
+    reasons: list[CheckProblem] = []
+    is_none = any(one.code == _NONE for one in problems)
+    rest = list(problems)
+    for id_, test in bad_tests(run).items():
+        inside = (
+            [one for one in rest if one.code in _LOST and _is_in(one.test, id_, run)] if _is_unreadable(test) else []
+        )
+        if inside or (is_none and _is_unreadable(test) and id_ not in old):
+            said = [one for one in rest if one.test == id_] or [_describe_unreadable(test, len(inside))]
+            rest = [one for one in rest if one not in (*inside, *said)]
+            reasons += said
+    return [*reasons, *rest]
+
+
+def _is_unreadable(test: TestResult) -> bool:
+    return test.phase == "collect" and test.verdict == "error"
+
+
+def _is_in(lost: str, unread: str, run: TestRun) -> bool:
+    """Whether a lost test was in a file or package that cannot be read now."""
+    return lost.startswith(f"{unread}::") or lost.partition("::")[0] == file_of(unread, run)
+
+
+def _describe_unreadable(test: TestResult, count: int) -> CheckProblem:
+    lines = [line.strip() for line in test.message.splitlines() if line.strip() and not line.startswith("#")]
+    said = "\n".join(lines[:_SHOWN])
+    tests = f" ({count} ran before)" if count else ""
+    what = f"cannot be compiled or imported, so none of its tests runs{tests}: {said}"
+    return problem(what, test.file, test.line, test.id, "code and tests that compile", code="tests.uncollectable")

@@ -182,10 +182,6 @@ async def _scaling(s: Subject) -> Json:
 # Fields from documents.
 
 
-async def _plan(s: Subject) -> Json:
-    return await plan_value(s)
-
-
 async def _batches(s: Subject) -> Json:
     return (await plan_value(s))["batches"]
 
@@ -276,7 +272,7 @@ DERIVED: Final[dict[str, Derive]] = {
     "lineCoverage": _line_coverage,
     "advice": _advice,
     "scaling": _scaling,
-    "plan": _plan,
+    "plan": plan_value,
     "batches": _batches,
     "cycles": _cycles,
     "execution_checklist": _checklist,

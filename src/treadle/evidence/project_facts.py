@@ -49,7 +49,7 @@ class RepositoryFacts:
 
     async def start(self, run: str) -> str:
         """Return the commit that the run started from."""
-        return (await self.integration.begin(run)).commit
+        return (await self.integration.trunk(run)).commit
 
     async def parent_head(self, state: State, inst: str) -> str:
         """Return the commit that the instance will be merged into."""

@@ -264,7 +264,7 @@ async def count_tests(s: Subject) -> dict[str, Json]:
     return {"tests": numbers, "failing_tests": list[Json](failing[:_NAMED])}
 
 
-def changed_files(s: Subject, outcomes: dict[str, CheckOutcome]) -> dict[str, CheckOutcome]:
+def add_changed_files(s: Subject, outcomes: dict[str, CheckOutcome]) -> dict[str, CheckOutcome]:
     """Add the changed files of a session to the facts of its first check."""
     first = next(iter(outcomes), "")
     if not first or not s.has_lane:

@@ -68,7 +68,7 @@ async def deliver(integration: Integration, run: str, commit: str, policy: Polic
     await integration.refs.put_all({branch: commit, names.verified_result: commit})
     if policy != "auto":
         return DeliveryResult(commit, branch)
-    trunk = await integration.begin(run)
+    trunk = await integration.trunk(run)
     obstacle = await fast_forward(integration, trunk, commit)
     noted = names.of_instance(ROOT, "undelivered")
     if not obstacle:

@@ -138,9 +138,9 @@ class GitEffects(Effects):
         subject = merge_subject(job.inst, case, changed)
         # A commit that people get also names the proofs, and where to find them.
         body = f"\n{self._body_of(job)}" if self._body_of is not None and is_delivered(job.inst, case) else ""
-        wanted = MergeRequest(f"{subject}\n{body}", step.keep_commits, papers_of(case), self._policy)
+        request = MergeRequest(f"{subject}\n{body}", step.keep_commits, papers_of(case), self._policy)
         verifier = self._verifier_of(job, case)
-        done = await merge_instance(self._lanes, case.state, job.inst, job.id, wanted, verifier)
+        done = await merge_instance(self._lanes, case.state, job.inst, job.id, request, verifier)
         if isinstance(done, MergeRefusal):
             values = _rejection(done.reason, done.details, done.failing, done.files)
             outcome = build_outcome(case.protocol, step, _REJECTED, values)
@@ -374,7 +374,7 @@ async def publish_files(integration: Integration, state: State, inst: str, paths
         )
     commit = (await integration.integrate(state, inst)).commit
     ref = integration.names(state.run).of_instance(inst, "published")
-    trunk = (await integration.begin(state.run)).commit
+    trunk = (await integration.trunk(state.run)).commit
     plain = {one.path for one in await trees.entries(commit) if one.mode not in (LINK, SUBMODULE)}
     wanted = [path for path in dict.fromkeys(paths) if path in plain]
     contents = await trees.shows(commit, wanted)

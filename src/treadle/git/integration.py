@@ -76,15 +76,15 @@ class Integration:
         self._trunks: dict[str, Trunk] = {}
         self._generated: dict[str, str] = {}
         self._older: set[str] = set()
-        """Runs that had branches of an older version when they were begun here."""
+        """Runs that had branches of an older version when `trunk` was first asked for them here."""
         self._locks: defaultdict[tuple[str, str], asyncio.Lock] = defaultdict(asyncio.Lock)
 
     def names(self, run: str) -> RefNames:
         """Return the refs of a run."""
         return RefNames(run, self.prefix)
 
-    async def begin(self, run: str, at: int = 0) -> Trunk:
-        """Record the user's branch and commit at the start of a run; if there is a record already, return that."""
+    async def trunk(self, run: str, at: int = 0) -> Trunk:
+        """Return the user's branch and commit at the start of a run. The first call records them in a ref."""
         if run in self._trunks:
             return self._trunks[run]
         names = self.names(run)
@@ -124,7 +124,7 @@ class Integration:
 
     async def offer(self, run: str, commit: str) -> None:
         """Put accepted work that no step has merged on a result branch, where people look for it."""
-        trunk, names = await self.begin(run), self.names(run)
+        trunk, names = await self.trunk(run), self.names(run)
         if await self.repository.tree(commit) == await self.repository.tree(trunk.commit):
             return
         if await self.refs.swap(names.result, commit, ""):  # else a merge has made a result
@@ -156,7 +156,7 @@ class Integration:
                 if parent:
                     start = (await self.integrate(state, parent)).commit
                 else:
-                    start = (await self.begin(state.run, state.started)).commit
+                    start = (await self.trunk(state.run, state.started)).commit
                 head = await self.move(state.run, inst, start, start, "")
             return await self._integrate_pending(state, inst, current, head, pending) if pending else head
 
@@ -262,7 +262,7 @@ class Integration:
         parent = get_instance(state, inst).parent
         if parent:
             return (await self.integrate(state, parent)).commit
-        trunk = await self.begin(state.run)
+        trunk = await self.trunk(state.run)
         return (await self.refs.get(trunk.branch) if trunk.branch else "") or trunk.commit
 
 

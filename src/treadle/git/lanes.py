@@ -171,7 +171,7 @@ class Lanes(Workspace):
         self._handed: dict[tuple[str, str], tuple[SlotLease, Seen]] = {}
         """The leases that this process handed out, with a snapshot of the surroundings; the files may be forged."""
 
-    def makes(self, globs: Iterable[str]) -> None:
+    def ignore_changes_to(self, globs: Iterable[str]) -> None:
         """Ignore changes to these files of the user's tree, because runs write them."""
         self._bystanders.made.update(globs)
 

@@ -151,7 +151,7 @@ class MergeResult(msgspec.Struct, frozen=True):
 
 
 async def merge_instance(
-    lanes: Lanes, state: State, inst: str, act: str, wanted: MergeRequest, verifier: CommitVerifier
+    lanes: Lanes, state: State, inst: str, act: str, request: MergeRequest, verifier: CommitVerifier
 ) -> MergeResult | MergeRefusal:
     """Merge an instance's accepted work into its parent's branch; a repeated call detects work already done."""
     integration, names = lanes.integration, lanes.integration.names(state.run)
@@ -159,7 +159,7 @@ async def merge_instance(
     done = await _find_earlier(integration, state.run, act, parent)
     for _ in range(_TRIES):
         if done is None:
-            attempt = await _try_merge(integration, state, inst, wanted, verifier)
+            attempt = await _try_merge(integration, state, inst, request, verifier)
             if isinstance(attempt, MergeRefusal):
                 return attempt
             done = attempt
@@ -168,7 +168,7 @@ async def merge_instance(
             await integration.refs.put_all(noted)
 
         if not parent:
-            delivered = await deliver(integration, state.run, done.commit, wanted.policy)
+            delivered = await deliver(integration, state.run, done.commit, request.policy)
             done = msgspec.structs.replace(done, delivered=delivered)
         elif not await integration.swap_head(state.run, parent, done.commit, done.before):
             head = await integration.refs.get(names.integration(parent))
@@ -200,7 +200,7 @@ async def _find_earlier(integration: Integration, run: str, act: str, parent: st
 
 
 async def _try_merge(
-    integration: Integration, state: State, inst: str, wanted: MergeRequest, verifier: CommitVerifier
+    integration: Integration, state: State, inst: str, request: MergeRequest, verifier: CommitVerifier
 ) -> MergeResult | MergeRefusal:
     """Build the merge commit among the objects, and verify it; no ref moves."""
     repository, is_root = integration.repository, not get_instance(state, inst).parent
@@ -210,7 +210,7 @@ async def _try_merge(
         details = f"not resolved yet: {', '.join(drift.files + drift.tests)}"
         return MergeRefusal("IntegrationFailure", details, drift.tests, drift.files)
     # A result that waits for a person stays on the base of its run; `treadle deliver` rebases it later.
-    stays = is_root and wanted.policy != "auto"
+    stays = is_root and request.policy != "auto"
     onto = head.base if stays else await integration.parent_head(state, inst)
     merged = await three_way(repository, head.base, onto, head.commit)
     if not merged.is_clean:
@@ -219,16 +219,16 @@ async def _try_merge(
         return MergeRefusal("IntegrationFailure", details, files=merged.files)
 
     tree = merged.tree
-    if is_root and wanted.papers:
+    if is_root and request.papers:
         trees = Trees(repository)
         before = (await trees.listing(onto)).by_path
-        tree = await trees.changed(tree, {path: before.get(path) for path in wanted.papers})
+        tree = await trees.changed(tree, {path: before.get(path) for path in request.papers})
     if tree == await repository.tree(onto):
         commit = onto  # nothing to merge: an empty commit would only be noise
     else:
-        commit = await replay_commits(repository, head, onto) if wanted.keep_commits else ""
+        commit = await replay_commits(repository, head, onto) if request.keep_commits else ""
         if not commit or await repository.tree(commit) != tree:
-            commit = await repository.commit(tree, (onto,), wanted.message, await repository.time(head.commit))
+            commit = await repository.commit(tree, (onto,), request.message, await repository.time(head.commit))
 
     refused = await verifier.verify_merge(commit)
     return msgspec.structs.replace(refused, commit=commit) if refused else MergeResult(commit, onto)

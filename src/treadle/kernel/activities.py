@@ -104,17 +104,17 @@ def checked(t: Turn, e: Checked) -> bool:
         seen = (*inst.failures.get(act.command.step, ("", 0))[0].splitlines(), e.fingerprint)
         inst.failures[act.command.step] = ("\n".join(seen), seen.count(e.fingerprint))
 
-    failed = failed_checks(act.checks, e.results)
+    bad = failed_checks(act.checks, e.results)
     # A skipped check refuses the claim too, but never chooses the row `!gate.<check>`.
     skipped = [result for result in e.results if result.skipped]
-    refusing = [check.name for check in failed if not any(result.is_of(check) for result in skipped)]
+    refusing = [check.name for check in bad if not any(result.is_of(check) for result in skipped)]
 
     if act.claim is None:
         # A check step has no claim; it leaves by `Passed` or `Failed`.
-        key = _key_of_failed_check(t, act, "Failed", refusing) if failed else "Passed"
+        key = _key_of_failed_check(t, act, "Failed", refusing) if bad else "Passed"
         _accept(t, act, Envelope(key, payload_ref=e.payload_ref))
-    elif failed:
-        reports = [result.report_ref for result in e.results if result.is_of(failed[0])]
+    elif bad:
+        reports = [result.report_ref for result in e.results if result.is_of(bad[0])]
         fail(t, act, _key_of_failed_check(t, act, "!gate", refusing), e.payload_ref or (reports[-1] if reports else ""))
     else:
         fields = {**act.claim.fields, **e.derived}

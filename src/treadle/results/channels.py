@@ -149,10 +149,10 @@ def _channels(work: Work, step_exits: StepExits, before: Before, final: str, leg
     for file, data in handovers.items():
         if isinstance(data, Faulty):
             yield "handoff", data
-        elif (held := handoff.parse(data, step_exits, work.step, work.attempt, file, _inst(work))) is not None:
-            yield "handoff", held
-    if (said := final_message.parse(final, step_exits)) is not None:
-        yield "final", said
+        elif (answer := handoff.parse(data, step_exits, work.step, work.attempt, file, _inst(work))) is not None:
+            yield "handoff", answer
+    if (last := final_message.parse(final, step_exits)) is not None:
+        yield "final", last
     for file, data in handovers.items() if legacy else ():
         old = handoff.parse_legacy(data, step_exits, file) if isinstance(data, bytes) else None
         if old is not None:

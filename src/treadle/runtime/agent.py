@@ -109,19 +109,19 @@ class AgentJobs:
 
     def _claim_event(self, report: AgentReport, claim: Claim, state: State) -> Exited:
         """Return the event of a claim: its envelope, with the fields that Treadle fills in by itself."""
-        job, notes, world = report.job, report.reading.notes, self._world
+        job, notes, world = report.job, report.answer.notes, self._world
         fields: dict[str, Any] = dict(claim.fields)
         if notes and NOTES in report.step_exits.fields(claim.exit) and not claim.fields.get(NOTES):
             fields[NOTES] = notes  # the agent's handoff notes, if the exit has an empty field for notes
         fields |= own_fields(self._desk.protocol, claim.exit, job, state, world.payloads)
         # A person's name comes from a file that others may have written.
-        person = "".join(char for char in report.reading.by if char.isprintable())[:_LONGEST_NAME]
+        person = "".join(char for char in report.answer.by if char.isprintable())[:_LONGEST_NAME]
         return Exited(
             id=event_id(job, "exited"),
             ts=world.clock.now(),
             act=job.id,
             envelope=envelope_of(self._desk.protocol, claim.exit, fields, world.payloads),
-            channel=report.reading.channel,
+            channel=report.answer.channel,
             actor=world.agents.name_of(job) or person,
             usage=report.ended.usage,
         )

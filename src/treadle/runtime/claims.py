@@ -90,7 +90,7 @@ class AgentReport(msgspec.Struct, frozen=True):
 
     job: RunAgent
     ended: Ended
-    reading: SessionAnswer
+    answer: SessionAnswer
     step_exits: StepExits
 
 
@@ -100,14 +100,14 @@ def failure_event(report: AgentReport, changed: tuple[str, ...], world: RunWorld
     `blocked` if it was refused something; else `crash` if the program broke, or `invalid` if the agent just did not
     answer properly.
     """
-    job, ended, reading = report.job, report.ended, report.reading
-    broke = ended.how != "done" or (bool(ended.code) and not reading.problems)
+    job, ended, answer = report.job, report.ended, report.answer
+    broke = ended.how != "done" or (bool(ended.code) and not answer.problems)
     is_blocked = bool(ended.refused) and ended.how != "lost"
 
     def explain(silence: str) -> str:
         """Explain why there is no claim; the most important line first, because one-line views show only that."""
-        ignored = ignored_answers(reading)
-        why = [*reading.problems, *ignored] if reading.problems else [*ignored, silence]
+        ignored = ignored_answers(answer)
+        why = [*answer.problems, *ignored] if answer.problems else [*ignored, silence]
         is_explained = broke and bool(ended.detail)
         detail = [ended.detail] if ended.detail else []
         refused = [f"it was refused {what}" for what in ended.refused]
@@ -119,7 +119,7 @@ def failure_event(report: AgentReport, changed: tuple[str, ...], world: RunWorld
     for_person = "\n".join([explain(missing_answer_reason(report.step_exits)), *last_words])
     detail: dict[str, Json] = {
         **failure_report(explain(missing_answer_hint(report.step_exits)), for_person),
-        **({NOTES: reading.notes} if reading.notes else {}),
+        **({NOTES: answer.notes} if answer.notes else {}),
         **({"files_changed": list(changed)} if changed else {}),
         "code": ended.code,
         "output": _without_surrogates(ended.final[-_OUTPUT:]),
@@ -150,9 +150,9 @@ def unavailable_event(
     )
 
 
-def ignored_answers(reading: SessionAnswer) -> list[str]:
+def ignored_answers(answer: SessionAnswer) -> list[str]:
     """Return a line for each answer that does not count: an agent must learn that it has not answered."""
-    return [f"an answer was found but does not count: {warning}" for warning in reading.warnings]
+    return [f"an answer was found but does not count: {warning}" for warning in answer.warnings]
 
 
 def _without_surrogates(text: str) -> str:

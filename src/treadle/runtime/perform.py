@@ -26,7 +26,7 @@ from treadle.views.tree import outage_line
 from treadle.views.words import report_words
 
 
-class Perform(Performer):
+class RunPerformer(Performer):
     """Performs the commands of one run."""
 
     def __init__(self, desk: Desk, agents: AgentJobs, world: RunWorld) -> None:
