@@ -28,6 +28,32 @@ def test_a_run_without_mirrors_does_not_replace_a_run_with_mirrors(tmp_path: Pat
     run(story())
 
 
+BREAKS_OFF = """
+import os, pathlib, signal
+def pytest_sessionfinish():
+    times = pathlib.Path({times!r})
+    times.write_text(times.read_text() + "x" if times.exists() else "x")
+    if len(times.read_text()) <= {limit}:
+        {how}
+"""
+
+
+@pytest.mark.parametrize("how", ["os.kill(os.getpid(), signal.SIGKILL)", "os._exit(1)"])
+@pytest.mark.parametrize(("limit", "is_believable"), [(1, True), (9, False)])
+def test_a_run_that_broke_off_runs_once_more(tmp_path: Path, how: str, limit: int, *, is_believable: bool) -> None:
+    times = tmp_path / "times"
+    conftest = BREAKS_OFF.format(times=str(times), limit=limit, how=how)
+    files = {**FILES, OLD: "def test_old() -> None:\n    assert len('ab') == 2\n", "conftest.py": conftest}
+
+    async def story() -> None:
+        stage = await Stage(tmp_path, files=files).start()
+        measure = ActivityMeasurements(stage.facts, stage.tools, Cache(tmp_path / "known", b"key"), RUN, "act")
+        ran = await measure.suite(git(stage.root, "rev-parse", "HEAD^{tree}").strip())
+        assert (ran.is_believable, ran.broke_off, times.read_text()) == (is_believable, not is_believable, "xx")
+
+    run(story())
+
+
 @pytest.mark.parametrize(
     ("command", "output", "module"),
     [

@@ -233,6 +233,8 @@ _NOT_CALLED: Final = 4
 """The exit code of pytest for options that it does not know; it then loads no plugin."""
 _GRACE: Final = 5.0
 """Seconds that a test has to notice its own timeout."""
+_DRAIN: Final = 60.0
+"""Seconds for the last lines of the witness after the end of its process; a busy machine needs several."""
 _CANARY_VERDICTS: Final[tuple[Verdict, ...]] = ("passed", "failed", "error")
 MIRRORS: Final = 10
 _INSIDE: Final = "the code under test runs in the process of its tests: what it does there is watched, not prevented"
@@ -421,7 +423,7 @@ class _PytestRun:
                 line.hang_up()
                 # Drain the pipe, but not for ever: an orphaned process may still have its write end open.
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(listening, _GRACE)
+                    await asyncio.wait_for(listening, _DRAIN)
                 self._count()
 
     def _order(self) -> dict[str, Any]:
@@ -495,6 +497,7 @@ class _PytestRun:
             toothless={id_: text for id_, text in testimony.toothless.items() if text in testimony.bent},
             limits=(_INSIDE, *([THROUGH_A_PIPE] if self._is_apart else [])),
             never_began=finished.ended == "missing" or (finished.exit is not None and not testimony.has_begun),
+            broke_off=finished.ended in ("done", "killed") and testimony.has_begun and testimony.exit is None,
         )
 
     def _problems(self, finished: CommandResult) -> list[str]:

@@ -87,6 +87,8 @@ class TestRun(msgspec.Struct, frozen=True, kw_only=True):
     """Modules imported from the user's own checkout instead of this one: the tested code is not the delivered code."""
     never_began: bool = False
     """The test tool itself could not be started, or broke before it had looked at any test."""
+    broke_off: bool = False
+    """Its process ended, or was killed by something else, before the witness had reported the end of the run."""
 
     @property
     def is_believable(self) -> bool:

@@ -24,6 +24,7 @@ from _pytest.assertion.rewrite import rewrite_asserts
 from _pytest.runner import runtestprotocol
 
 from .altered import far, near
+from .reasons import TestTimeout
 from .written import codes
 
 # The places of a test at which a mirror expects another value.
@@ -321,7 +322,7 @@ class Mirrors:
         alarm(_SECONDS / 2)
         try:
             runtestprotocol(mirror.item, log=False, nextitem=None if following is mirror.item else following)
-        except (Exception, KeyboardInterrupt, pytest.exit.Exception):  # noqa: BLE001, RUF100
+        except (Exception, KeyboardInterrupt, TestTimeout, pytest.exit.Exception):  # noqa: BLE001, RUF100
             return ""
         finally:
             alarm(0)
