@@ -98,12 +98,17 @@ def test_each_end_of_a_program_is_reported(name: str, how: str, code: int | None
     assert not stage.left()
 
 
-def test_a_program_that_kills_its_keeper_early_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("introduced", [True, False])
+def test_a_program_that_kills_its_keeper_early_is_lost(
+    introduced: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     spawn = program._spawn_keeper
 
-    def spawn_and_look_late(*args: Any) -> int:
-        pid = spawn(*args)
+    def spawn_and_look_late(work: Work, kept: KeeperFiles, *args: Any) -> int:
+        pid = spawn(work, kept, *args)
         os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+        if not introduced:
+            (kept.folder / "keeper").unlink(missing_ok=True)
         return pid
 
     monkeypatch.setattr(program, "_spawn_keeper", spawn_and_look_late)

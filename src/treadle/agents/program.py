@@ -124,8 +124,11 @@ class KeeperFiles(msgspec.Struct, frozen=True):
         """Return the living keeper of exactly this session."""
         return self._read_process(self.folder / "keeper")
 
-    def was_kept_by(self, pid: int) -> bool:
-        """Whether a process, alive or not, introduced itself as the keeper of exactly this session."""
+    def was_kept_by(self, pid: int, status: int | None) -> bool:
+        """Whether an ended child was the keeper of exactly this session, even if it was killed at its start."""
+        was_killed = status is not None and os.WIFSIGNALED(status)
+        if was_killed and (self.folder / "ended.part").exists():  # its program may be faster than its introduction
+            return True
         return self._record(self.folder / "keeper").split()[:1] == [str(pid)]
 
     def keepers(self) -> list[Process]:
@@ -537,7 +540,7 @@ async def _await_keeper(kept: KeeperFiles, pid: int) -> Process:
         if not is_running(started):
             status = status if status is not None else _reap_child(pid)
             if not kept.is_locked():
-                if kept.ended()[0] or kept.was_kept_by(pid):  # it ended, or its program killed it, before this look
+                if kept.ended()[0] or kept.was_kept_by(pid, status):  # before this look
                     return _ended_keeper(pid)
                 break
         await asyncio.sleep(_QUICK)
