@@ -233,6 +233,8 @@ _NOT_CALLED: Final = 4
 """The exit code of pytest for options that it does not know; it then loads no plugin."""
 _GRACE: Final = 5.0
 """Seconds that a test has to notice its own timeout."""
+_SILENCE: Final = 5.0
+"""Seconds without a line after which nothing is left in the witness's pipe."""
 _DRAIN: Final = 60.0
 """Seconds for the last lines of the witness after the end of its process; a busy machine needs several."""
 _CANARY_VERDICTS: Final[tuple[Verdict, ...]] = ("passed", "failed", "error")
@@ -369,6 +371,7 @@ class _PytestRun:
         )
         self.seconds = settings.test_timeout or settings.timeout / 2
         self.stop = asyncio.Event()
+        self.heard = 0
         self.seam: JudgeOrder | None = None
         """The order that makes this run the judge of a subject in another process; None in other runs."""
         self._is_apart = settings.sandbox is not None and settings.sandbox.is_apart
@@ -421,9 +424,7 @@ class _PytestRun:
             finally:
                 watching.cancel()
                 line.hang_up()
-                # Drain the pipe, but not for ever: an orphaned process may still have its write end open.
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(listening, _DRAIN)
+                await self._drain(listening)
                 self._count()
 
     def _order(self) -> dict[str, Any]:
@@ -457,12 +458,24 @@ class _PytestRun:
         )
         try:
             while line := await reader.readline():
+                self.heard += 1
                 self.testimony.hear(line)
         except ValueError:
             self.testimony.bent.append("the witness's line was flooded")
             self.stop.set()
         finally:
             transport.close()
+
+    async def _drain(self, listening: asyncio.Task[None]) -> None:
+        """Read what is left in the pipe, but not for ever: an orphaned process may still have its write end open."""
+        until, heard = time.monotonic() + _DRAIN, -1
+        try:
+            while not listening.done() and heard < self.heard and time.monotonic() < until:
+                heard = self.heard
+                await asyncio.wait({listening}, timeout=_SILENCE)
+        finally:
+            if not listening.cancel():
+                listening.result()
 
     def _count(self) -> None:
         COUNT.get()(len(self.testimony.tests), len(self.testimony.chosen or self.testimony.collected))
