@@ -218,7 +218,7 @@ def test_everything_that_a_demo_promises_is_in_its_log(
     promise, told, folder = PROMISES[name], demo(name), tmp_path / "new"
     seen = treadle("demo", "--protocol", name, str(folder))
     assert (seen.code, seen.err) == (0, ""), seen.out
-    killed = re.search(r"kill -9 (\d+): .* with (\d+) things? under way", seen.out)
+    killed = re.search(r"kill -9 (\d+): .* with (\d+) activit(?:y|ies) open", seen.out)
     assert killed
     assert int(killed[2]) >= promise.least
     assert not Path("/proc", killed[1]).exists()

@@ -165,7 +165,8 @@ class MergeVerifier(CommitVerifier):
     async def _lost(self, run: TestRun, commit: str) -> list[str]:
         """Return the tests that pass on the commit to merge into, and that the result lacks or skips.
 
-        For a root this is the commit that it started from; the user's branch may have moved on since.
+        For a root this is the commit that it started from. The user's branch may have moved on since: what it has
+        dropped is no loss of this work.
         """
         if not run.is_believable:
             return []
@@ -173,8 +174,12 @@ class MergeVerifier(CommitVerifier):
         base = parent or await self._git.origin(self._case.state, self._inst.id)
         earlier = await self._measure.known_suite(await self._git.tree(base))
         lost = await lost_tests(self._git, run, earlier, base, commit, await self._own_files())
-        skipped = run.with_verdict("skipped", "xfailed")
-        return [*lost, *(id_ for id_ in skipped if id_ in earlier.passed)]
+        lost += [id_ for id_ in run.with_verdict("skipped", "xfailed") if id_ in earlier.passed]
+        target = await self._git.parent_head(self._case.state, self._inst.id)
+        if lost and target != base and await self._git.contains(commit, target):
+            there = await self._measure.known_suite(await self._git.tree(target))
+            lost = [id_ for id_ in lost if not there.is_believable or id_ in there.passed]
+        return lost
 
     async def _excused(self, run: TestRun, tree: str) -> dict[str, CheckProblem]:
         """Return a note for each excused test: it waits for others, was left red, or was bad before the run."""
