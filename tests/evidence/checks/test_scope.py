@@ -55,7 +55,7 @@ def test_a_rename_needs_both_paths_in_the_scope(tmp_path: Path) -> None:
         stage = await Stage(tmp_path, files={"src/calc/a.py": "x = 1\n" * 20, "docs/b.md": "y\n"}).start()
         files = {"docs/b.md": None, "src/calc/b.md": "y\n"}
         verdict = await stage.claim("impl", "TestsPassed", files, checks="scope")
-        assert "docs/b.md: this role may not write here" in verdict.report
+        assert stage.found(verdict, "scope") == [("docs/b.md", "scope.outside")]
 
     run(story())
 
