@@ -95,7 +95,8 @@ def test_a_protected_file_needs_a_persons_word(tmp_path: Path) -> None:
         assert (await stage.claim("green", "GC", {"a.py": "1"}, checks="protection")).report == ""
         files = {"db/migrations/1.sql": "drop"}
         verdict = await stage.claim("green", "GC", files, checks="protection", n="2.1")
-        assert "db/migrations/1.sql: is protected (Ψ4)" in verdict.report
+        assert stage.found(verdict, "protection") == [("db/migrations/1.sql", "scope.protected")]
+        assert "(Ψ4)" in verdict.report
         assert stage.evidence(verdict, "protection")["paths"] == ["db/migrations/1.sql"]
         ask = stage.protocol.graphs["rcycle"].steps["green"].routes["!gate.protection"][0].to
         stage.seq += 1
