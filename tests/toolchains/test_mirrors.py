@@ -111,7 +111,7 @@ def test_lines_that_a_tracer_leaves_out_are_missed(tmp_path: Path) -> None:
     path = project(tmp_path, thing=JUMPING, test_it=ROWS)
     unwatched = run(path, mirrors=0)
     assert (set(verdicts(unwatched).values()), unwatched.bent) == ({"passed"}, ()), "the jump works"
-    assert any("tracer of thing.py" in one for one in unwatched.tampering)
+    assert "a tracer of thing.py was at work while tests ran" in unwatched.tampering  # `green` reads this line
     told = {one.partition(" ")[0] for one in run(path).bent}
     assert told == {"test_it.py::test_rows[1-2]", "test_it.py::test_rows[2-3]"}
 

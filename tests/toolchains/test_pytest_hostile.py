@@ -203,7 +203,7 @@ def test_an_exchanged_test_is_reported(tmp_path: Path) -> None:
     thing = "import sys\ndef act():\n    sys.modules['test_it'].test_b.__code__ = (lambda: None).__code__\n"
     body = "import thing\ndef test_a(): thing.act()\ndef test_b(): assert False\n"
     ran = run(project(tmp_path, thing=thing, test_it=body))
-    assert any(text.startswith("test_it.py::test_b was exchanged") for text in ran.tampering)
+    assert "test_it.py::test_b was exchanged after it was collected" in ran.tampering  # `green` reads this line
 
 
 def test_printed_text_and_odd_objects_do_not_change_a_verdict(tmp_path: Path) -> None:
