@@ -134,7 +134,7 @@ def test_a_session_is_loaded_resumed_forked_or_begun_afresh(
     server = {"type": "http", "name": "treadle", "url": "http://127.0.0.1:9/x", "headers": [header]}
     assert (request["cwd"], request["mcpServers"]) == (job.lane, [server])
     is_afresh = session["how"] == "new"
-    assert bool([note for note in told(events, "note") if "begins a new one" in note["text"]]) == is_afresh
+    assert bool([note for note in told(events, "note") if "a new one" in note["text"]]) == is_afresh
     prompt = heard(tmp_path, "session/prompt")[0]["prompt"][0]["text"]
     assert ("All of it." in prompt, "mcp_treadle_emit_exit" in prompt) == (is_afresh, is_afresh)
 

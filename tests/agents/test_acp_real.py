@@ -148,7 +148,7 @@ def test_a_step_from_its_files_to_an_answer_that_was_corrected(agent: str, tmp_p
     assert found["answer"] == ["mcp", "three"], found
     assert ("must be equal to constant" if agent == "gemini" else "did you mean 'RC'") in found["heard"]
     assert found["written"] == ["src/hello.txt"], "the rest is refused"
-    assert "it is not among the files of this step" in "".join(found["notes"]), found
+    assert "files of this step" in "".join(found["notes"]), found
     assert found["usage"]["tokens_in"] == 4 * 1000 + 5000, found
     assert found["usage"]["cached"] == 4990
     assert found["usage"]["unpriced"] == found["usage"]["tokens_in"] + found["usage"]["tokens_out"]
@@ -195,7 +195,7 @@ def test_a_conversation_goes_on_in_another_lane_and_branches_off_where_the_agent
         assert (found["said"], found["notes"]) == ([[], ["Hello."], ["Hello.", "Bye."]], [])
     else:
         assert found["said"] == [[], ["Hello."], []]
-        assert "cannot branch off from a conversation" in "".join(found["notes"])
+        assert "branch off" in "".join(found["notes"])
     assert found["warm"] == [bool(words) for words in found["said"]], "what was sent before is read from the cache"
 
 

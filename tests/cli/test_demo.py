@@ -225,7 +225,7 @@ def test_everything_that_a_demo_promises_is_in_its_log(
     for beat in told.scenes:
         assert beat.say in seen.out
     assert (f"answers in your place: {promise.answer}" in seen.out) is bool(told.answers)
-    assert ("gives its go in your place: treadle go" in seen.out) is bool(told.starts)
+    assert ("in your place: treadle go" in seen.out) is bool(told.starts)
     assert f"cd {folder}\n" in seen.out
 
     monkeypatch.chdir(folder)

@@ -114,7 +114,8 @@ def test_settings_that_runs_need_are_named(root: Path, protocol: tuple[str, ...]
     found = treadle("init", "--dry-run", *protocol)
     assert found.code == 0
     assert "set `toolchain.test` in treadle.toml" in found.out
-    assert ('set `toolchain.kind` to "pytest", "gotest" or "junit"' in found.out) == kind
+    kinds = ("set `toolchain.kind`", '"pytest"', '"gotest"', '"junit"')
+    assert all(it in found.out for it in kinds) == kind
 
 
 def test_a_missing_default_protocol_does_not_stop_init(root: Path) -> None:
@@ -296,7 +297,7 @@ def test_a_project_of_the_agentic_coding_protocol(root: Path) -> None:
     assert (state["project"], state["story"], state["step"], state["status"]) == ("root", None, "bdd", "pending")
     assert len(state) == 16
     again = treadle("init", "--protocol", "waterfall")
-    assert again.out.count("exists already; Treadle leaves it unchanged") == len(BOOTSTRAP) + 2
+    assert again.out.count(" exists already; ") == len(BOOTSTRAP) + 2
 
 
 def test_a_project_with_valid_files_of_its_own_gets_no_remarks(root: Path) -> None:
@@ -343,7 +344,7 @@ def test_faults_in_existing_files_are_shown_and_the_files_stay(root: Path, name:
     (root / name).write_text(text)
     found = treadle("init", "--protocol", "waterfall", "--dry-run")
     assert found.code == 0
-    assert told in found.out.partition(f"{name} exists already; Treadle leaves it unchanged\n")[2]
+    assert told in found.out.partition(f"{name} exists already; ")[2]
     assert (root / name).read_text() == text
     assert sorted(path.name for path in root.iterdir()) == [".ai", "tests"]
 

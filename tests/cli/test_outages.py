@@ -64,7 +64,7 @@ def test_a_run_waits_as_long_as_the_service_says_and_goes_on_by_itself() -> None
     assert over.ts - held.ts >= 1000
     log = treadle("log", "sweep-1").out
     assert "root:work#1.1 is held up: " in log
-    assert "→ the run waits until 2" in log
+    assert " waits until 2" in log
     assert "→ root:work#1.1 starts again (1)" in log
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from tests.cli.treadle import Outcome, treadle
+from tests.cli.treadle import treadle
 from tests.recorded import add_run, drive, project, record
 from tests.store.runs import NOW
 from tools.json_page import json_schema
@@ -40,7 +40,8 @@ def store_of(root: Path) -> Path:
 
 def test_without_a_store_there_are_no_runs_yet(here: Path) -> None:
     (here / ".treadle").mkdir()
-    assert treadle("runs") == Outcome(0, "no runs yet; `treadle run SPEC` starts one\n", "")
+    found = treadle("runs")
+    assert (found.code, found.err, found.lacks("`treadle run SPEC`")) == (0, "", [])
     assert treadle("runs", "--json").json() == {"schema": 1, "runs": []}
     assert treadle("status") == treadle("runs")
     assert treadle("status", "--json").json() == {"schema": 1, "runs": [], "folded": 0}
@@ -162,7 +163,7 @@ def test_an_activity_is_shown_by_a_part_of_its_name(here: Path) -> None:
     assert out.splitlines()[0].split(" · ") == ["root:scaffold#1.1", "planner:Scaffold", "refused (checkpoint failed)"]
     sections = [line.strip("─ ") for line in out.splitlines() if line.startswith("── ")]
     assert sections == ["Why", "Claim", "Checks", "Given", "Prompt", "Next"]
-    assert "You are the Planner." in out
+    assert "the Planner" in out.partition("── Prompt")[2]
     assert "InitWork by emit at 20" in out
     assert "checkpoint: FAILED" in out
     assert not [line for line in out.splitlines() if line.strip() in ("{", "}", "[", "]")], "only --json prints JSON"

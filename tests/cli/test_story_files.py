@@ -51,7 +51,7 @@ def test_a_broken_work_order_is_shown_in_the_status(here: Project, text: str) ->
     (here.root / STATE).write_text(text)
     found = treadle("status")
     assert found.code == 0
-    assert found.lacks(f"{STATE} differs from what Treadle wrote", "not a JSON object") == []
+    assert found.lacks(f"{STATE} differs ", "not a JSON") == []
 
 
 def test_the_copy_of_a_changed_work_order_is_named_after_the_run_has_moved_on(
@@ -67,6 +67,6 @@ def test_the_copy_of_a_changed_work_order_is_named_after_the_run_has_moved_on(
     asked = treadle("run", "backlog.yaml", "-p", "waterfall", "--agent", "scripted:agents.yaml")
     assert asked.code == 3, asked.err
     said = treadle("status").out
-    assert f"{STATE} differs from what Treadle wrote" in said
+    assert f"{STATE} differs " in said
     assert " .treadle/local/kept/.ai/STATE.json~" in said
     assert '"status": "needs_human"' in (root / STATE).read_text()

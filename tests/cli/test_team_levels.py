@@ -107,7 +107,7 @@ def test_one_person_plays_every_member_of_a_team(root: Path, monkeypatch: pytest
     mine = treadle("status", "shop", "--json").json()["yours"]
     assert [one["instance"] for one in mine] == [f"{TEAMED.at}/function", f"{TEAMED.at}/page"]
     for one in mine:
-        assert "You own these files" in treadle("show", "shop", one["id"], "--prompt").out
+        assert "You own " in treadle("show", "shop", one["id"], "--prompt").out
     answer(root, "page")
     which = treadle("done", "answer.json")
     assert (which.code, which.error) == (2, "work.ambiguous")

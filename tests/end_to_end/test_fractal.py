@@ -46,7 +46,7 @@ def test_a_leaf_is_built_one_test_at_a_time(place: Path) -> None:
         assert challenge["criteria"] == [f"AC-{number}"]
         assert f"test_{name}.py" in end.prompt(f"root:implementer#{number}.1").partition("## The challenge")[2]
     told = end.prompt("root:test_author#2.1")
-    assert "The last challenge is met" in told
+    assert " challenge is met" in told
     assert "tests/shop/labels/test_many.py::test_many" in told
     assert [it["criterionId"] for it in end.payload("root:test_author#4.1")["criteriaMap"]] == ["AC-1", "AC-2", "AC-3"]
     assert f"tests/shop/labels/{MANIFEST}" not in end.files(), "it is a paper of the run"

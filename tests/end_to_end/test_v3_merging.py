@@ -112,7 +112,7 @@ def test_a_merge_that_does_not_hold_goes_back_to_the_implementer_with_the_reason
     refused = end.payload("root:merge#1.1")
     assert (refused["reason"], refused["failingTests"]) == (refusal.reason, refusal.failing)
     told = end.prompt("root:impl#2.1")
-    assert f"## The merge was refused: {refusal.reason}" in told
+    assert f" refused: {refusal.reason}" in told
     assert refusal.details in told
     assert all(test in told for test in refusal.failing)
     assert "attempt 1 of 5" in told, "the way back is counted by itself"
@@ -219,11 +219,11 @@ def test_a_merge_that_cannot_be_followed_mechanically_goes_to_the_planner(place:
         "merge MergeComplete",
     ]
     told = end.prompt("root/orders:scaffold#2.1")
-    assert "## A sibling's merge cannot be followed mechanically" in told
-    assert "In src/basket/orders/counting.py this node does:\n> It asks for the price of one piece." in told
+    assert " followed mechanically" in told
+    assert "src/basket/orders/counting.py this node does:\n> It asks for the price of one piece." in told
     assert "> A price has a tax." in told
     assert "> Whether an order has tax is nobody's to decide here." in told
-    assert "replace it by a skeleton" in told
+    assert " by a skeleton" in told
     assert end.payload("root/orders:tests#2.1")["pendingCriteria"] == ["AC-2"], "it is red once more, on the new head"
     merged = next(line.partition(" ")[0] for line in end.course if line.startswith("root/orders:merge"))
     base = end.payload("root/prices:merge#1.1")["mergeCommit"]

@@ -64,11 +64,11 @@ def test_a_tree_of_three_levels_is_built_from_below(place: Path) -> None:
 
     child = end.prompt(f"{TAX.at}:scaffold#1.1")
     assert "(depth 2)" in child
-    assert f"The parent's interface is {TAXED_PRICE.target}/__init__.py" in child
+    assert f" interface is {TAXED_PRICE.target}/__init__.py" in child
     assert "The tax is a fifth." in child
     assert "A bill names" not in child, "it is told of its own criteria only"
     built = end.prompt("root:impl#1.1")
-    assert "## Subsystems that children have delivered" in built
+    assert "## Subsystems " in built
     assert "shop.prices.price" in built
     verdict = end.prompt(f"{TAXED_PRICE.at}:judge#1.1")
     assert f"From {TAX.at}:" in verdict
@@ -115,8 +115,8 @@ def test_a_missing_dependency_goes_to_the_planner_with_where_it_is(place: Path) 
     found = end.payload(f"{COST.at}:impl#1.1")["foundAt"]
     assert any("shop.prices" in place_ for place_ in found), found
     told = end.prompt(f"{COST.at}:scaffold#2.1")
-    assert "## The implementer lacks a dependency\n`price`, expected at src/shop/orders/price.py." in told
-    assert f"Looked up in the parent's and the siblings' exports: {', '.join(found)}." in told
+    assert " a dependency\n`price`, expected at src/shop/orders/price.py." in told
+    assert f" exports: {', '.join(found)}." in told
     assert end.standings() == VERIFIED
 
 
@@ -183,7 +183,7 @@ def test_a_merged_child_that_is_rejected_works_on_until_it_is_accepted(place: Pa
         "judge ChildAccepted",
     ]
     told = end.prompt(f"{COST.at}:impl#2.1")
-    assert "## The parent sends the merged work back\n> Ten pieces cost as much as ten times one." in told
+    assert " merged work back\n> Ten pieces cost as much as ten times one." in told
     assert f"- {COST.module}:3\n> There is no discount.\n  Required:\n> A tenth less from ten on." in told
     if additional:
         more = end.prompt(f"{COST.at}:tests#2.1")
@@ -286,7 +286,7 @@ def test_an_aborted_subtree_is_planned_again_while_its_sibling_goes_on(place: Pa
     judged = [end.when(f"{COST.at}:merge#1.1 MergeComplete"), end.when("root:judge#1.1 ChildAccepted")]
     assert max(judged) < end.when("root:lost_child"), "the sibling is judged while the person thinks"
     question = end.ask("root:lost_child")
-    assert "Node root has lost a child:\n- root/prices" in question
+    assert " root has lost a child:\n- root/prices" in question
     planned = end.prompt("root:scaffold#2.1")
     assert planned.count("Hand it out again.") == 1
     assert end.steps(COST.at).count("merge MergeComplete") == 1, "the sibling was not started anew"

@@ -39,7 +39,7 @@ def test_a_story_from_scenarios_to_memory(place: Path) -> None:
     for step, told in {"bdd": "PROJECT_CONTEXT.md", "sdd-delta": SDD, "contract": LABEL.delta_file}.items():
         assert f"- {told}" in end.prompt(f"{LABEL.at}:{step}#1.1"), "reads are the reading list"
     scaffold = end.prompt(f"{LABEL.at}:scaffold#1.1")
-    assert "## Instruction from a person\n> No pens, others OK." in scaffold, "the note reaches the next agent"
+    assert " from a person\n> No pens, others OK." in scaffold, "the note reaches the next agent"
     assert "> What about none? Suggested: 0 pens" in scaffold
     assert "- tests/test_labels.py::test_label" in end.prompt(f"{LABEL.at}:impl#1.1")
     assert "No pens" not in end.prompt(f"{LABEL.at}:impl#1.1"), "and only the next"

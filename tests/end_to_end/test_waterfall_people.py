@@ -47,9 +47,9 @@ def test_attempts_time_questions_and_crashes_end_with_a_person(place: Path) -> N
         *["contract !timeout", "stuck-contract skip", "review approve", *STORY[4:8]],
         *["update-memory !crash", "stuck-update-memory skip", "merge MergeComplete"],
     ]
-    assert "This is attempt 3 of 3. It is the last one" in end.prompt(f"{at}:bdd#1.3")
-    assert "## Instruction from a person\n> It names things." in end.prompt(f"{at}:bdd#2.1")
-    assert "## Instruction from a person\n> It is none." in end.prompt(f"{at}:sdd-delta#2.1")
+    assert " attempt 3 of 3. " in end.prompt(f"{at}:bdd#1.3")
+    assert " from a person\n> It names things." in end.prompt(f"{at}:bdd#2.1")
+    assert " from a person\n> It is none." in end.prompt(f"{at}:sdd-delta#2.1")
     assert "sdd-delta says:\n> question: Is a shop a module?\n> suggestion: No." in end.ask(f"{at}:stuck")
     assert "SDD delta: " in end.ask(f"{at}:review")
     assert "API contract: " not in end.ask(f"{at}:review"), "who was skipped has nothing to tell"

@@ -80,8 +80,8 @@ def test_a_team_works_at_the_same_time_and_its_work_is_folded(place: Path) -> No
     assert "I need its name." in end.prompt(f"{at}:coordinate#1.1")
     assert "> It is called label." in end.prompt(f"{FRONTEND}~2:work#1.1")
     backend = end.prompt(f"{BACKEND}:work#1.1")
-    assert f"You own these files, and no others: {TEAMED.file}." in backend
-    assert f"For this task also read: {UNITS}" in backend
+    assert f" no others: {TEAMED.file}." in backend
+    assert f" also read: {UNITS}" in backend
     assert f"- {TEAMED.bdd_file}" not in backend, "scoped reading"
     assert f"- {TEAMED.bdd_file}" in end.prompt(f"{TEST}:work#1.1")
     assert end.payload(f"{BACKEND}:work#1.2")["files_changed"] == [TEAMED.file]

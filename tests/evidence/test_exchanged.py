@@ -51,7 +51,7 @@ def test_manipulation_from_before_the_work_is_not_charged(tmp_path: Path, before
         return (await stage.claim("impl", "TestsPassed", {"src/calc/add.py": code}, checks="checkpoint green")).report
 
     report = run(story())
-    assert ("the test run was manipulated: a tracer of src/calc/add.py was at work while tests ran" in report) != before
+    assert ("a tracer of src/calc/add.py" in report) != before
     assert bool(report) != before
 
 

@@ -246,7 +246,7 @@ def test_a_diff_is_text_and_is_bounded(tmp_path: Path) -> None:
         assert "+other" in text
         cut = await Trees(stage.repository).diff(head, one, most=100)
         assert cut.startswith(text[:100])
-        assert "cut: the diff has" in cut
+        assert "cut: " in cut[100:]
         assert await stage.repository.show(one, "src/app.py") == b"other\n" * 100
         assert await stage.repository.show(one, "src/none.py") is None
 

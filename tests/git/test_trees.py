@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.git.place import Stage, git, repository, run, write
-from treadle.errors import PortError
+from tests.refusals import refused
 from treadle.git import trees as comparisons
 from treadle.git.process import GitAnswer
 from treadle.git.repository import Repository
@@ -131,7 +131,7 @@ def test_a_changed_tree_equals_the_tree_of_a_git_index(tmp_path: Path) -> None:
 def test_an_invalid_path_is_refused(tmp_path: Path, path: str) -> None:
     async def story() -> None:
         repository, tree, blob = await made_of_graft(tmp_path)
-        with pytest.raises(PortError, match="git refuses the path"):
+        with refused("git.no_object", f" {path!r}"):
             await graft(repository, tree, {path: ("100644", blob)})
 
     run(story())

@@ -33,7 +33,7 @@ def test_the_root_is_rebased_and_merged_once_more() -> None:
     state = trial.log.state
     assert (state.outcome, state.live, len(outstanding(state))) == ("Merged", 0, 1)
     assert trial.criterion().standing == "verified"
-    assert "the branch has moved" in trial.evidence().decisions[-1].choice
+    assert "moved" in trial.evidence().decisions[-1].choice
 
 
 @pytest.mark.parametrize("event", [AGAIN, Signalled(id="x", ts=NOW + 1, inst="root", name="ContextShift")])

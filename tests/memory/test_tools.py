@@ -53,7 +53,7 @@ def test_a_full_disk_is_an_error_of_the_tool_and_adds_no_entity(tmp_path: Path) 
         entity = {"name": "a", "entityType": "b", "observations": ["x" * 100_000]}
         said = call(Dialogue(memory), "create_entities", {"entities": [entity]})
         assert not said.ok
-        assert "the disk is full" in said.text
+        assert "disk is full" in said.text
         with memory.reading() as db:
             assert db.execute("SELECT count(*) FROM entities").fetchone() == held
         with memory.reading() as db:

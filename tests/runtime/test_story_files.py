@@ -95,7 +95,7 @@ def test_a_changed_work_order_is_reported_kept_and_not_obeyed(place: Backlog, ed
     place.asks_for_a_person()
     said = files.show(WATERFALL)
     assert len(said) == 1
-    assert said[0].startswith(f"{STATE} differs from what Treadle wrote")
+    assert said[0].startswith(f"{STATE} differs ")
     assert told in said[0]
     assert place.state()["status"] == "needs_human"
     (kept,) = (place.folder / KEPT / ".ai").iterdir()
@@ -110,7 +110,7 @@ def test_a_changed_field_is_named(place: Backlog) -> None:
     files.show(WATERFALL)
     (place.root / STATE).write_text(place.text(STATE).replace('"running"', '"done"'))
     (change,) = files.changed(WATERFALL)
-    assert change.startswith(f"{STATE} differs from what Treadle wrote")
+    assert change.startswith(f"{STATE} differs ")
     assert '(status "done", not "running")' in change
     assert len(files.show(WATERFALL)) == 1, "also if the run has not moved since"
     assert place.state()["status"] == "running"

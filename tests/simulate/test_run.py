@@ -151,7 +151,8 @@ def test_a_missing_row_is_a_finding() -> None:
 def test_a_history_can_be_judged_again() -> None:
     good = Scenario(WORK_AND_REVIEW).says("Ready").says("Good")
     assert judge(good.protocol, good.log) == []
-    assert judge(good.protocol, good.log[1:]) == ["refused: IllegalEvent('the run has not started')"]
+    [refusal] = judge(good.protocol, good.log[1:])
+    assert refusal.startswith("refused: IllegalEvent(")
 
 
 # Shorter histories that still fail.

@@ -251,9 +251,9 @@ def test_an_answer_that_fits_several_questions_or_none_is_refused(text: str, cod
 
 def test_the_note_has_every_question_with_its_answer() -> None:
     found = ClarifiedAnswer(answers={0: "30 seconds"}, others_ok=True)
-    assert clarification_note(found, (*MANY[:2], Clarification("Why?"))) == (
-        "Answers to the open questions:\n"
-        "- How long may the payment gateway take? 30 seconds\n"
-        "- Which cards are taken? As suggested: Visa only\n"
-        "- Why? As you think best."
-    )
+    _, *answers = clarification_note(found, (*MANY[:2], Clarification("Why?"))).splitlines()
+    assert answers[:2] == [
+        "- How long may the payment gateway take? 30 seconds",
+        "- Which cards are taken? As suggested: Visa only",
+    ]
+    assert answers[2:] == ["- Why? As you think best."]

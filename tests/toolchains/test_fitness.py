@@ -57,9 +57,10 @@ def test_the_cure_follows_from_the_test_command_and_is_shown_once(test: str, cur
 
 
 def test_init_is_advised_only_without_a_settings_file() -> None:
-    assert "`treadle init` writes one" in describe_lacks(find_lacks(load("v3"), DEFAULT, has_file=False))
+    assert "`treadle init`" in describe_lacks(find_lacks(load("v3"), DEFAULT, has_file=False))
     found = describe_lacks(find_lacks(load("v3"), DEFAULT, has_file=True))
-    assert "set `toolchain.test` in treadle.toml; set `toolchain.kind`" in found
+
+    assert [it for it in ("`toolchain.test`", "treadle.toml", "`toolchain.kind`") if it not in found] == []
     assert "init" not in found
 
 

@@ -75,8 +75,8 @@ def test_stream_and_exit_code_are_compared(tmp_path: Path) -> None:
     assert ran.command[1:] == ("test", "-json", "-count=1", "./...")
     assert go(tmp_path, "mixed.jsonl", 0).bent != ()
     panicked = go(tmp_path, "panic.jsonl", 1)
-    assert panicked.problems[0] == "a panic ended the tests of example.com/todo"
-    assert "example.com/quit::TestQuit did not end" in go(tmp_path, "unbuilt.jsonl", 1).problems
+    assert [it for it in ("panic", "example.com/todo") if it not in panicked.problems[0]] == []
+    assert any("example.com/quit::TestQuit" in it for it in go(tmp_path, "unbuilt.jsonl", 1).problems)
 
 
 def test_only_chosen_tests_run_and_missing_ones_are_named(tmp_path: Path) -> None:
@@ -230,7 +230,7 @@ def test_chosen_tests_are_watched_too(tmp_path: Path) -> None:
     ids = ("example.com/shop/calc::TestAdd",)
     assert run(tmp_path, HONEST, ids=ids).is_green
     bent = run(tmp_path, LEAVES.replace("CODE", "0"), ids=ids)
-    assert "the program ended before its tests did" in bent.bent[0]
+    assert "before its tests did" in bent.bent[0]
 
 
 @pytest.mark.soak
@@ -258,7 +258,9 @@ def test_a_program_that_ends_itself_keeps_only_its_own_test_from_running(tmp_pat
 def test_a_package_that_chooses_to_run_no_tests_is_left_alone(tmp_path: Path) -> None:
     main = "func TestMain(m *testing.M) { os.Exit(0) }\n"
     ran = run(tmp_path, HONEST, TESTS.replace('import "testing"\n', f'import ("os"; "testing")\n\n{main}'))
-    assert (ran.tests, ran.bent, ran.problems) == ({}, (), ("no tests were found",))
+    [problem] = ran.problems
+    assert "no tests" in problem
+    assert (ran.tests, ran.bent) == ({}, ())
 
 
 @pytest.mark.parametrize(

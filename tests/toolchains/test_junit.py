@@ -99,7 +99,7 @@ def test_a_deeply_nested_report_is_read() -> None:
 def test_a_huge_report_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("treadle.toolchains.junit.MOST", 1_000)
     many = b'<testcase name="t"/>' * 1_000
-    with pytest.raises(ValueError, match="it has more than 1,000 elements"):
+    with pytest.raises(ValueError, match="1,000 elements"):
         read_junit(b"<testsuite>" + many + b"</testsuite>")
 
 
@@ -118,22 +118,26 @@ def test_files_by_a_pattern_and_only_fresh_ones(tmp_path: Path) -> None:
     ran = run(tmp_path, *writes(passing, "out/new.xml"), report="out/*.xml")
     assert (list(ran.tests), ran.is_green) == (["c::t"], True)
     stale = run(tmp_path, sys.executable, "-c", "pass", report="out/*.xml")
-    assert stale.problems == ("the run left no fresh JUnit file", "no tests were found")
+    no_report, no_tests = stale.problems
+    assert "fresh" in no_report
+    assert "no tests" in no_tests
     assert not stale.is_green
     (tmp_path / "secret").write_text(passing)
     link = f"import os; os.symlink({str(tmp_path / 'secret')!r}, 'out/link.xml')"
     linked = run(tmp_path, sys.executable, "-c", link, report="out/*.xml")
     assert linked.tests == {}
-    assert "it is no plain file" in linked.problems[0]
+    assert "link.xml" in linked.problems[0]
+    assert "plain" in linked.problems[0]
 
 
 def test_a_planted_report_is_not_believed(tmp_path: Path) -> None:
     passing = '<testsuite><testcase classname="c" name="t"/></testsuite>'
     planted = (*writes(passing, "junit.xml"), "{report}")
     ran = run(tmp_path, *planted, report="*.xml")
-    assert (ran.tests, ran.problems[0]) == ({}, "the run left no fresh JUnit file")
+    assert ran.tests == {}
+    assert "fresh" in ran.problems[0]
     within = run(tmp_path, *writes(f"{passing}\n", "junit.xml"), report="*.xml")
-    assert "the report lies in the checkout" in within.limits[-1]
+    assert "lies in the checkout" in within.limits[-1]
 
 
 def test_ids_are_those_of_every_checkout(tmp_path: Path) -> None:
@@ -146,22 +150,24 @@ def test_ids_are_those_of_every_checkout(tmp_path: Path) -> None:
 
 def test_report_and_exit_code_are_compared(tmp_path: Path) -> None:
     bent = run(tmp_path, *writes(VITEST, "r.xml"), report="r.xml")
-    assert bent.bent == ("the command ended with 0, and src/sum.test.ts::sum > is wrong did not pass",)
+    [contradiction] = bent.bent
+    assert [it for it in ("ended with 0", "src/sum.test.ts::sum > is wrong") if it not in contradiction] == []
     passing = '<testsuite><testcase classname="c" name="t"/></testsuite>'
     odd = run(tmp_path, *writes(passing, "r.xml", code=1), report="r.xml")
-    assert odd.problems == ("the command ended with 1, and no test says why",)
-    assert not odd.is_green
+    [problem] = odd.problems
+    assert "ended with 1" in problem
+    assert (odd.bent, odd.is_green) == ((), False)
 
 
 def test_a_run_without_results_shows_the_commands_output(tmp_path: Path) -> None:
     ran = run(tmp_path, sys.executable, "-c", "print('no worker began'); raise SystemExit(1)", "{report}")
-    assert ran.problems[0] == "the run left no fresh JUnit file"
-    assert ran.problems[1].startswith("the command ended with 1 after ")
-    assert ran.problems[1].endswith(" s and named no test; it printed:\nno worker began")
+    assert "fresh" in ran.problems[0]
+    assert "ended with 1" in ran.problems[1]
+    assert ran.problems[1].endswith("\nno worker began")
     hangs = "import signal; print('waits', flush=True); signal.pause()"
     late = asyncio.run(Junit(command=(sys.executable, "-c", hangs, "{report}"), timeout=1.0).test(tmp_path))
     assert (late.ended, late.output) == ("timeout", "waits\n")
-    assert late.problems[0].startswith(f"{sys.executable} did not end within 1 s")
+    assert [it for it in (sys.executable, "1 s") if it not in late.problems[0]] == []
 
 
 def test_chosen_tests_are_sorted_out_afterwards(tmp_path: Path) -> None:
@@ -169,7 +175,7 @@ def test_chosen_tests_are_sorted_out_afterwards(tmp_path: Path) -> None:
     ran = run(tmp_path, *writes(VITEST, "r.xml", code=1), report="r.xml", ids=ids)
     assert list(ran.tests) == ["src/sum.test.ts::sum > adds"]
     assert ran.problems == ("gone was not run",)
-    assert "single tests cannot be chosen here: the whole suite ran" in ran.limits
+    assert any("whole suite" in limit for limit in ran.limits)
 
 
 def test_tests_are_listed_by_a_command(tmp_path: Path) -> None:
@@ -184,7 +190,7 @@ def test_without_such_a_command_a_run_shows_which_tests_there_are(tmp_path: Path
     chain = Junit(command=(sys.executable, "-c", script, "{report}"))
     found = asyncio.run(chain.collect(tmp_path))
     assert (found.ids, found.is_complete) == (tuple(kinds(VITEST)), True), "that some fail is no fault of the list"
-    assert "the tests were run to list them" in found.limits
+    assert any("to list them" in limit for limit in found.limits)
     assert asyncio.run(chain.collect(tmp_path, ("other.ts",))).ids == ()
     broken = asyncio.run(Junit(command=(sys.executable, "-c", "")).collect(tmp_path))
     assert (broken.ids, broken.is_complete) == ((), False)

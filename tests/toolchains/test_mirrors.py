@@ -48,7 +48,7 @@ def test_a_test_that_accepts_any_value_is_reported(tmp_path: Path, name: str) ->
     thing, test = BENDING[name]
     ran = run(project(tmp_path, thing=thing, test_it=TESTS))
     assert set(verdicts(ran).values()) == {"passed"}
-    assert [one for one in ran.bent if one.startswith(f"test_it.py::{test} passes whatever value it expects (line")]
+    assert [one for one in ran.bent if one.startswith(f"test_it.py::{test} ") and "(line" in one]
     assert not ran.is_green
 
 
@@ -102,16 +102,17 @@ def test_a_hook_that_swallows_failures_is_reported_even_if_its_test_fails(tmp_pa
     tests = "def test_swallowed(): raise NotImplementedError\ndef test_not(tmp_path): raise NotImplementedError\n"
     ran = run(project(tmp_path, conftest=SWALLOWING, test_it=tests))
     assert verdicts(ran) == {"test_swallowed": "failed", "test_not": "failed"}
-    said = "test_it.py::test_swallowed passes whatever it does: what its assertions raise is swallowed around it"
-    assert ran.bent == (said,)
+    [bent] = ran.bent
+    assert bent.startswith("test_it.py::test_swallowed passes")
+    assert "swallowed around it" in bent
 
 
 def test_lines_that_a_tracer_leaves_out_are_missed(tmp_path: Path) -> None:
     path = project(tmp_path, thing=JUMPING, test_it=ROWS)
     unwatched = run(path, mirrors=0)
     assert (set(verdicts(unwatched).values()), unwatched.bent) == ({"passed"}, ()), "the jump works"
-    assert "a tracer of thing.py was at work while tests ran" in unwatched.tampering
-    told = {one.partition(" passes whatever value it expects")[0] for one in run(path).bent}
+    assert "a tracer of thing.py was at work while tests ran" in unwatched.tampering  # `green` reads this line
+    told = {one.partition(" ")[0] for one in run(path).bent}
     assert told == {"test_it.py::test_rows[1-2]", "test_it.py::test_rows[2-3]"}
 
 
@@ -120,7 +121,7 @@ def test_a_parameter_is_exchanged_where_the_caller_has_it(tmp_path: Path) -> Non
         "def add(a, b):\n    try: raise KeyError\n    except KeyError as e: up = e.__traceback__.tb_frame.f_back\n"
     )
     ran = run(project(tmp_path, thing=f"{peeking}    return up.f_locals['total']\n", test_it=ROWS))
-    told = {one.partition(" passes whatever value it expects")[0] for one in ran.bent}
+    told = {one.partition(" ")[0] for one in ran.bent}
     assert told == {"test_it.py::test_rows[1-2]", "test_it.py::test_rows[2-3]"}
 
 

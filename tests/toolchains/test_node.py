@@ -112,7 +112,7 @@ def test_a_run_that_ends_before_its_report(tmp_path: Path) -> None:
     node, _ = node_tools()
     ran = run(tmp_path, str(node), "-e", "process.kill(process.pid, 'SIGKILL')", "{report}")
     assert not ran.is_believable
-    assert "the run left no fresh JUnit file" in ran.problems
+    assert any("fresh" in problem for problem in ran.problems)
 
 
 def test_the_real_vitest_is_run_and_read(tmp_path: Path) -> None:
@@ -174,7 +174,8 @@ def test_red_green_and_frozen(tmp_path: Path) -> None:
         await stage.scaffolded()
         lost = {tests: f"import './gone.mjs';\n{TESTS}"}
         unread = await stage.claim("tests", "TestsReady", lost, checks="checkpoint red")
-        assert "could not be imported" in unread.report
+        assert stage.found(unread, "red") == [(f"{tests}::{tests}", "red.wrong_reason"), ("", "red.none")]
+        assert "imported" in unread.report
         red = await stage.claim("tests", "TestsReady", {tests: TESTS}, checks="checkpoint scope_tests red", n="1.2")
         assert not red.report
         assert stage.evidence(red, "red")["red"] == ["tests/calc/add.test.mjs::adds"]
@@ -184,12 +185,13 @@ def test_red_green_and_frozen(tmp_path: Path) -> None:
         assert "tests/calc/add.test.mjs::adds: is gone" in left.report
         edits = {target: SKELETON, tests: "import test from 'node:test'; test('adds', () => {});\n"}
         edited = await stage.claim("impl", "TestsPassed", edits, checks=gates, n="1.2")
-        assert "tests/calc/add.test.mjs::adds: calls code that is not implemented" in edited.report
+        assert stage.found(edited, "green")[0] == ("tests/calc/add.test.mjs::adds", "green.failing")
+        assert "implemented" in edited.report
         done = {target: "export function add(a, b) { return a + b; }\n", tests: TESTS}
         green = await stage.claim("impl", "TestsPassed", done, checks=f"{gates} coverage_kept?", n="2.1")
         assert not green.report
         said = stage.evidence(green, "coverage_kept")
-        assert (said["ok"], "coverage is not available" in said["report"]) == (False, True)
+        assert (said["ok"], stage.codes(green, "coverage_kept")) == (False, ["lines.unmeasured"])
 
     story_of(story())
 
@@ -298,9 +300,10 @@ def test_code_that_bends_a_run_of_node_is_not_green(tmp_path: Path, name: str) -
 
 def test_exchanging_an_assertion_fails_with_its_name(tmp_path: Path) -> None:
     ran = node(tmp_path, BENDS["assert"])
-    assert ran.bent == ("assert.strict.equal was to be exchanged while the tests ran",)
+    [bent] = ran.bent
+    assert bent.startswith("assert.strict.equal was to be")
     [file] = ran.tests.values()
-    assert "TypeError: assert.strict.equal decides about tests and cannot be exchanged" in file.message
+    assert "TypeError: assert.strict.equal " in file.message
     assert "calc.mjs:1:" in file.message
 
 
@@ -359,14 +362,13 @@ def test_node_and_vitest_commands_are_guarded(command: str, expected: bool) -> N
 def test_witnessed_and_reported_results_are_compared() -> None:
     seen = [GuardNote(began=True), GuardNote(test="a", passed=True), GuardNote(test="b", passed=False)]
     assert list(guard_disagreements(seen, ["a"])) == []
-    assert "'a' is reported as passed 2 times" in next(guard_disagreements(seen, ["a", "a"]))
-    assert "'b' is reported as passed" in next(guard_disagreements(seen, ["b"]))
-    assert list(guard_disagreements([GuardNote(changed="Object.is"), GuardNote(changed="Object.is")], [])) == [
-        "Object.is was exchanged while the tests ran"
-    ]
-    assert list(guard_disagreements([GuardNote(tried="assert.ok")], [])) == [
-        "assert.ok was to be exchanged while the tests ran"
-    ]
+    twice = next(guard_disagreements(seen, ["a", "a"]))
+    assert [it for it in ("'a'", "2 times") if it not in twice] == []
+    assert "'b'" in next(guard_disagreements(seen, ["b"]))
+    [changed] = guard_disagreements([GuardNote(changed="Object.is"), GuardNote(changed="Object.is")], [])
+    assert changed.startswith("Object.is was exchanged")
+    [tried] = guard_disagreements([GuardNote(tried="assert.ok")], [])
+    assert tried.startswith("assert.ok was to be")
     assert not saw_tests([*seen, GuardNote(test="c", passed=None)])
 
 

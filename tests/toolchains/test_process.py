@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.refusals import refused
 from treadle.enclosures.port import EnclosedCommand
-from treadle.errors import PortError
 from treadle.git.files import temporary_folder
 from treadle.toolchains.process import BoundedOutput, command_environment, run
 from treadle.toolchains.results import CommandResult
@@ -125,7 +125,7 @@ def test_no_program_and_no_folder(tmp_path: Path) -> None:
 
     finished = asyncio.run(go(tmp_path))
     assert (finished.ended, finished.exit, finished.detail) == ("missing", None, "No such file or directory")
-    with pytest.raises(PortError, match="is the folder there"):
+    with refused("toolchain.broken", str(tmp_path / "nowhere")):
         asyncio.run(go(tmp_path / "nowhere"))
 
 

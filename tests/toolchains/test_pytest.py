@@ -197,13 +197,13 @@ def test_only_chosen_tests_run_and_missing_ones_are_named(tmp_path: Path) -> Non
     assert (verdicts(ran), ran.is_green) == ({"test_n[2]": "passed"}, True)
     assert len(ran.collected) == 2
     gone = run(path, "tests/test_a.py::test_n[3]")
-    assert gone.problems == (
-        "no tests were found, or none was chosen",
-        "tests/test_a.py::test_n[3] was not collected",
-    )
+    none_ran, not_there = gone.problems
+    assert "no tests" in none_ran
+    assert "tests/test_a.py::test_n[3]" in not_there
     assert not gone.is_green
     outside = run(path, "../elsewhere.py::test")
-    assert outside.problems == ("../elsewhere.py is not in the checkout",)
+    [problem] = outside.problems
+    assert "../elsewhere.py" in problem
     in_file = asyncio.run(pytest_of(path).test(path, files=("tests/test_b.py",)))
     assert verdicts(in_file) == {"test_b": "failed"}
 
@@ -276,7 +276,7 @@ def test_the_projects_own_configuration_counts(tmp_path: Path) -> None:
     assert ran.is_green
     write(path, "pyproject.toml", "[tool.pytest.ini_options]\naddopts = '--no-such-option'\n")
     wrong = run(path)
-    assert wrong.problems == ("pytest could not be called like this; see its output",)
+    assert (wrong.exit, len(wrong.problems)) == (4, 1)
     assert "no-such-option" in wrong.output
 
 
@@ -401,12 +401,15 @@ def test_compiled_files_of_the_checkout_are_not_believed(tmp_path: Path) -> None
 
 def test_no_tests_and_no_program(tmp_path: Path) -> None:
     empty = run(project(tmp_path))
-    assert (empty.exit, empty.problems, empty.is_green) == (5, ("no tests were found, or none was chosen",), False)
+    [none_ran] = empty.problems
+    assert "no tests" in none_ran
+    assert (empty.exit, empty.is_green) == (5, False)
     missing = run(tmp_path, command=("no-such-python", "-m", "pytest"))
     assert (missing.ended, missing.exit, missing.is_believable) == ("missing", None, False)
     assert "no-such-python" in missing.problems[0]
     silent = run(tmp_path, command=(sys.executable, "-c", "pass"))
-    assert silent.problems == ("the witness could not be loaded: is this pytest 7 or later, on Python 3.8 or later?",)
+    [unloaded] = silent.problems
+    assert [it for it in ("witness", "pytest 7", "Python 3.8") if it not in unloaded] == []
     assert not silent.is_green
 
 
@@ -419,7 +422,7 @@ def test_each_run_names_its_isolation(tmp_path: Path) -> None:
     ran = run(project(tmp_path, test_it=body))
     assert verdicts(ran) == {"test_loopback": "passed"}, ran.output
     assert ran.isolation
-    assert "a socket was bound (in test_it.py::test_loopback)" in ran.noted
+    assert any("socket" in note and "test_it.py::test_loopback" in note for note in ran.noted)
     assert ran.tampering == ()
     assert ran.command[:3] == PYTEST
     assert os.fspath(tmp_path) in " ".join(ran.command)

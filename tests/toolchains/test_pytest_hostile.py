@@ -133,7 +133,8 @@ def test_a_module_that_ends_the_process_at_import_is_named(tmp_path: Path) -> No
     ran = run(project(tmp_path, thing="import sys\n\nsys.exit(0)\n", test_it=FAILING))
     test = ran.tests["test_it.py"]
     assert (test.verdict, test.kind) == ("error", "exit")
-    assert test.message == "thing.py:3 ended the process while it was imported (SystemExit: 0)"
+    assert test.message.startswith("thing.py:3 ")
+    assert "SystemExit: 0" in test.message
     assert not ran.is_green
 
 
@@ -185,10 +186,10 @@ def test_suspected_tampering_is_reported(suspicious: TestRun, text: str) -> None
 def test_suspected_tampering_leaves_the_verdicts_unchanged(suspicious: TestRun) -> None:
     assert set(verdicts(suspicious).values()) == {"passed"}, suspicious.output
     assert (suspicious.bent, suspicious.problems) == ((), ())
-    assert "a program was started: true (in test_it.py::test_program)" in suspicious.noted
-    assert "a process was forked (in test_it.py::test_child)" in suspicious.noted
+    assert any("program" in note and "test_it.py::test_program" in note for note in suspicious.noted)
+    assert any("forked" in note and "test_it.py::test_child" in note for note in suspicious.noted)
     assert not [text for text in suspicious.tampering if "test_program" in text or "test_child" in text]
-    assert "sys.exit is no longer what it was" not in suspicious.tampering, "monkeypatch has undone it"
+    assert not any(text.startswith("sys.exit ") for text in suspicious.tampering), "monkeypatch has undone it"
 
 
 def test_deselected_tests_are_still_collected(tmp_path: Path) -> None:
@@ -202,7 +203,7 @@ def test_an_exchanged_test_is_reported(tmp_path: Path) -> None:
     thing = "import sys\ndef act():\n    sys.modules['test_it'].test_b.__code__ = (lambda: None).__code__\n"
     body = "import thing\ndef test_a(): thing.act()\ndef test_b(): assert False\n"
     ran = run(project(tmp_path, thing=thing, test_it=body))
-    assert "test_it.py::test_b was exchanged after it was collected" in ran.tampering
+    assert "test_it.py::test_b was exchanged after it was collected" in ran.tampering  # `green` reads this line
 
 
 def test_printed_text_and_odd_objects_do_not_change_a_verdict(tmp_path: Path) -> None:
@@ -232,7 +233,7 @@ def test_endless_output_is_cut(tmp_path: Path) -> None:
     body = "import os\ndef test_a(capfd):\n    with capfd.disabled():\n        os.write(1, b'x' * 20_000_000)\n"
     ran = run(project(tmp_path, test_it=body))
     assert verdicts(ran) == {"test_a": "passed"}
-    assert "bytes are left out" in ran.output
+    assert "left out" in ran.output
     assert len(ran.output) < MAX_OUTPUT + 200
     assert ran.is_green
 
@@ -261,7 +262,7 @@ def test_never(): pass
 
 def test_a_run_that_hangs_before_its_tests_is_ended(tmp_path: Path) -> None:
     ran = run(project(tmp_path, conftest="import time\ntime.sleep(600)\n", test_it="def test_a(): pass\n"), timeout=3.0)
-    assert (ran.ended, ran.problems) == ("timeout", ("the run did not end in its time",))
+    assert (ran.ended, len(ran.problems), ran.tests) == ("timeout", 1, {})
 
 
 @pytest.mark.parametrize("sandbox", [None, NONE], ids=["best sandbox", "no sandbox"])

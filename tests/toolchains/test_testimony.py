@@ -47,7 +47,8 @@ REPORT = [JunitCase(suites=(), classname="a", name="t")]
 def test_a_forged_witness_line_makes_the_run_bent(forged: bytes) -> None:
     testimony = told()
     testimony.hear(forged)
-    assert testimony.bent == ["something other than the witness wrote to the witness's line"]
+    [bent] = testimony.bent
+    assert "witness's line" in bent
     assert testimony.exit is None
     testimony.hear(line(1, **END))
     assert testimony.exit == 0, "and what the witness itself says is still heard"
@@ -108,7 +109,8 @@ def test_witnesses_that_disagree(said: list[dict[str, Any]], more: dict[str, Any
 
 
 def test_a_changed_outcome_is_noted() -> None:
-    assert told(phase("t", outcome="passed", raw="failed")).bent == ["t failed in call and was reported as passed"]
+    [bent] = told(phase("t", outcome="passed", raw="failed")).bent
+    assert [it for it in ("t failed", "call", "as passed") if it not in bent] == []
     assert told(phase("t", outcome="skipped", raw="failed", xfail=True)).bent == []
 
 

@@ -77,14 +77,14 @@ def test_a_project_from_end_to_end(tmp_path: Path) -> None:
     linted = asyncio.run(toolchain.run("lint", checkout))
     assert linted is not None
     assert (linted.exit, linted.ended, linted.is_well) == (None, "missing", False)
-    assert linted.output.startswith("no-such-linter could not be started: No such file or directory; install it")
+    assert [it for it in ("no-such-linter", "No such file", "install it") if it not in linted.output] == []
     assert asyncio.run(toolchain.run("contract", checkout)) is None
 
 
 def test_a_command_ends_at_its_timeout(tmp_path: Path) -> None:
     built = asyncio.run(build((sys.executable, "-c", "import time; time.sleep(600)"), tmp_path, timeout=1.0))
     assert (built.exit, built.ended, built.is_well) == (None, "timeout", False)
-    assert "did not end within 1 s" in built.output
+    assert "within 1 s" in built.output
 
 
 @pytest.mark.parametrize(("code", "green"), [(0, True), (1, False)])
@@ -93,7 +93,7 @@ def test_a_command_says_only_yes_or_no(tmp_path: Path, code: int, green: bool) -
     ran = asyncio.run(PlainCommand(command=command).test(tmp_path, ids=("a",)))
     assert (ran.exit, ran.output, ran.is_green, ran.tests) == (code, "ran\n", green, {})
     assert any("no failure kinds" in limit for limit in ran.limits)
-    assert "single tests cannot be chosen here: the whole suite ran" in ran.limits
+    assert any("whole suite" in limit for limit in ran.limits)
 
 
 def test_the_sources_of_the_checkout_go_before_those_the_environment_is_linked_to(tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def test_without_a_line_out_there_is_no_witness_and_no_green_run(tmp_path: Path,
     (tmp_path / "pytest-without-line").chmod(0o755)
     command = (str(tmp_path / "pytest-without-line"), sys.executable, "-m", "pytest")
     ran = run(path, sandbox=engine.container(), command=command)
-    assert any("the witness could not be loaded" in problem for problem in ran.problems)
+    assert any("witness" in problem for problem in ran.problems)
     assert not ran.tests
 
 
@@ -111,7 +111,8 @@ def test_a_test_file_that_was_touched_is_named(tmp_path: Path, change: object) -
     assert callable(change)
     change(tmp_path / "tests" / "test_a.py")
 
-    assert find_rewritten(tmp_path, before) == ["tests/test_a.py was rewritten while the tests ran"]
+    [rewritten] = find_rewritten(tmp_path, before)
+    assert rewritten.startswith("tests/test_a.py ")
 
 
 def test_changes_to_code_data_and_new_files_are_no_rewritten_tests(tmp_path: Path) -> None:
@@ -127,5 +128,6 @@ def test_a_run_in_which_a_test_was_rewritten_is_bent(tmp_path: Path) -> None:
     cheat = "from pathlib import Path\nPath(__file__).with_name('test_b.py').write_text('def test_b(): pass\\n')\n"
     project(tmp_path, thing=cheat, test_a="import thing\ndef test_a(): pass\n", test_b="def test_b(): assert False\n")
     ran = run(tmp_path)
-    assert ran.bent == ("test_b.py was rewritten while the tests ran",)
+    [bent] = ran.bent
+    assert bent.startswith("test_b.py was rewritten")
     assert not ran.is_green

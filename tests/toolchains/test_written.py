@@ -82,9 +82,9 @@ def test_a_replaced_name_is_reported(tmp_path: Path) -> None:
     check = "def check(got, wanted): assert got == wanted\n\n\n"
     tests = f"from thing import add\n\n\n{check}def test_it():\n    check(add(2, 3), 5)\n"
     told = run(project(tmp_path, thing=SWAPPING, test_a=tests), mirrors=0).tampering
-    assert {f"test_a.py: {name} is no longer what the tests were collected with" for name in ("add", "check")} <= {
-        *told
-    }
+    # The check `green` reads these lines: their words are a format.
+    names = ("test_a.py: add ", "test_a.py: check ")
+    assert {f"{name}is no longer what the tests were collected with" for name in names} <= {*told}
     assert {f"{name} is no longer what it was" for name in ("re.search", "builtins.KeyError")} <= {*told}
 
 
@@ -97,7 +97,9 @@ def test_code_that_reads_a_test_file_is_reported(tmp_path: Path) -> None:
     reading = "from pathlib import Path\ntext = Path(__file__).with_name('test_it.py').read_text()\n"
     tests = "import thing\n\n\ndef test_it():\n    assert thing.text\n    assert open(__file__).close() is None\n"
     told = run(project(tmp_path, thing=reading, test_it=tests)).tampering
-    assert told == ("test_it.py, a file of tests, was read by thing.py:2 (in test_it.py)",)
+    [reader] = told
+    assert reader.startswith("test_it.py, ")
+    assert "read by thing.py:2 (in test_it.py)" in reader
 
 
 UNASKED = """

@@ -40,21 +40,23 @@ def test_red_then_green_then_approved_then_merged_is_verified() -> None:
     assert one.merges == ("root:merge#1.1",)
 
 
-MISSING: dict[str, tuple[Callable[[], Trial], str, str]] = {
-    "nothing has happened": (Trial, "none", "no test stands for it"),
-    "planned": (scaffolded, "none", "no test stands for it"),
-    "red": (with_tests, "partial", f"{TEST} was not seen passing after it had failed"),
-    "green": (implemented, "partial", "no approval since then"),
-    "approved": (approved, "partial", "the work of root has not been merged since"),
+MISSING: dict[str, tuple[Callable[[], Trial], str, str, str]] = {
+    "nothing has happened": (Trial, "none", "evidence.no_test", ""),
+    "planned": (scaffolded, "none", "evidence.no_test", ""),
+    "red": (with_tests, "partial", "evidence.never_green", TEST),
+    "green": (implemented, "partial", "evidence.not_approved", ""),
+    "approved": (approved, "partial", "evidence.not_merged", "root"),
     "no manifest": (
         lambda: with_tests(facts={"red": {"red": [TEST]}}).says("root:impl#1.1", "TestsPassed", {}),
         "none",
-        "no test stands for it",
+        "evidence.no_test",
+        "",
     ),
     "never red": (
         lambda: with_tests(facts=red("tests/other.py::test_x")).says("root:impl#1.1", "TestsPassed", green(TEST)),
         "partial",
-        f"{TEST} was never seen failing",
+        "evidence.never_red",
+        TEST,
     ),
     "red was refused": (
         lambda: (
@@ -64,24 +66,28 @@ MISSING: dict[str, tuple[Callable[[], Trial], str, str]] = {
             .says("root:impl#1.1", "TestsPassed", green(TEST))
         ),
         "partial",
-        f"{TEST} was never seen failing",
+        "evidence.never_red",
+        TEST,
     ),
     "green was refused": (
         lambda: with_tests().says("root:impl#1.1", "TestsPassed", green(TEST), "tests_unmodified"),
         "partial",
-        f"{TEST} was not seen passing after it had failed",
+        "evidence.never_green",
+        TEST,
     ),
     "green no more": (
         lambda: implemented().says(
             "root:review#1.1", "Approved", green(TEST, check="coverage_complete", verdict="failed")
         ),
         "partial",
-        f"{TEST} does not pass any more",
+        "evidence.not_passing",
+        TEST,
     ),
     "only skipped": (
         lambda: with_tests().says("root:impl#1.1", "TestsPassed", green(TEST, verdict="skipped")),
         "partial",
-        f"{TEST} was not seen passing after it had failed",
+        "evidence.never_green",
+        TEST,
     ),
 }
 
@@ -92,17 +98,19 @@ def test_an_exit_made_from_spent_attempts_proves_no_refused_claim() -> None:
         trial.says(f"root:impl#1.{attempt}", "TestsPassed", green(TEST), "no_undefined")
     one = trial.criterion()
     assert (one.standing, one.green) == ("partial", "")
-    assert f"{TEST} was not seen passing after it had failed" in one.missing
+    assert TEST in dict(zip(one.codes, one.missing, strict=True))["evidence.never_green"]
     assert one.setbacks == tuple(f"root:impl#1.{attempt}" for attempt in range(1, 6))
 
 
 @pytest.mark.parametrize("case", MISSING)
 def test_each_missing_proof_is_named(case: str) -> None:
-    story, standing, why = MISSING[case]
+    story, standing, code, data = MISSING[case]
     trial = story()
     one = trial.criterion()
     assert one.standing == standing
-    assert why in one.missing
+    gaps = dict(zip(one.codes, one.missing, strict=True))
+    assert code in gaps
+    assert data in gaps[code]
     tally = trial.evidence().tally
     assert (tally.criteria, tally.verified) == (1, 0)
 
@@ -112,9 +120,11 @@ def test_a_missing_record_proves_no_criterion() -> None:
     for ref, value in list(trial.payloads.values.items()):
         if isinstance(value, dict) and value.get("check") == "red":
             del trial.payloads.values[ref]
-    assert trial.criterion().missing == (f"{TEST} was never seen failing",)
+    one = trial.criterion()
+    assert one.codes == ("evidence.never_red",)
+    assert TEST in one.missing[0]
     gone = [check for step in trial.evidence().accepted for check in step.checks if check.gone]
-    assert [(check.check, check.report) for check in gone] == [("red", "there is no record of it")]
+    assert [(check.check, "no record" in check.report) for check in gone] == [("red", True)]
 
 
 def test_a_test_that_passed_already_counts_if_the_skeleton_fails_it() -> None:
@@ -130,7 +140,7 @@ def test_an_approval_counts_only_for_earlier_work() -> None:
     trial = implemented().says("root:review#1.1", "MoreTests", critiques=[{"text": "too slow"}])
     one = trial.criterion()
     assert [(it.exit, it.good) for it in one.verdicts] == [("MoreTests", False)]
-    assert "no approval since then" in one.missing
+    assert "evidence.not_approved" in one.codes
     assert one.setbacks == ("root:review#1.1",)
     trial.says("root:impl#2.1", "TestsPassed", green(TEST)).says("root:review#2.1", "Approved").merges()
     one = trial.criterion()
@@ -165,7 +175,7 @@ def test_a_child_answers_for_its_criteria_and_its_parent_judges() -> None:
     approved(trial, "root/part").merges("root/part")
     one = trial.criterion()
     assert (one.instance, one.standing) == ("root/part", "partial")
-    assert one.missing == ("its parent has not judged it",)
+    assert one.codes == ("evidence.not_judged",)
     trial.says("root:judge#1.1", "ChildAccepted", child="part", reason="it fits", provides=[])
     one, found = trial.criterion(), trial.evidence()
     assert (one.standing, one.merges) == ("verified", ("root/part:merge#1.1",))
@@ -198,7 +208,9 @@ def test_a_child_that_its_parent_sends_back_is_not_verified() -> None:
     trial.says(
         "root:judge#1.1", "ChildRejected", child="part", reason="it does not fit", critiques=[], additionalTests=[]
     )
-    assert trial.criterion().missing == ("its parent's verdict is ChildRejected",)
+    one = trial.criterion()
+    assert one.codes == ("evidence.rejected",)
+    assert "ChildRejected" in one.missing[0]
 
 
 # Who answers for a criterion where some design and judge, and others build.

@@ -78,9 +78,9 @@ def test_a_refused_claim_is_handed_on_with_its_findings() -> None:
     run.says("pass_green", {"handoff": "All is green."}, fails=["green"], reports={"green": record})
     text = run.files()[HANDOFF]
     assert front(text)["status"] == "failing"
-    assert text.endswith(
-        "All is green.\n\n## What the orchestrator found\n- refused\n- green: a::b: fails: 1 != 2\n- a::b fails\n"
-    )
+    words, _, found = text.rpartition("\n\n## What the orchestrator ")
+    assert words.endswith("All is green.")
+    assert found.partition("\n")[2] == "- refused\n- green: a::b: fails: 1 != 2\n- a::b fails\n"
 
 
 def test_the_words_of_the_last_attempt_are_handed_on_after_exhaustion() -> None:
@@ -95,8 +95,8 @@ def test_the_words_of_the_last_attempt_are_handed_on_after_exhaustion() -> None:
         }
     text = run.files()[HANDOFF]
     assert front(text)["attempt"] == 2
-    assert "Tests, draft 2.\n\n## What the orchestrator found\n- no attempt is left\n" in text
-    assert "no words of its own" not in text
+    assert "Tests, draft 2.\n\n## What the orchestrator found\n- no attempt " in text
+    assert "This session left no" not in text
 
 
 def test_a_broken_session_is_described_from_evidence() -> None:
@@ -109,8 +109,8 @@ def test_a_broken_session_is_described_from_evidence() -> None:
     text = run.files()[HANDOFF]
     assert front(text)["status"] == "failing"
     assert front(text)["files_changed"] == ["src/a.py"]
-    assert "This session left no words of its own" in text
-    assert "## What was done this time\n- changed src/a.py" in text
+    assert "This session left no" in text
+    assert "\n- changed src/a.py" in text
     assert "## Not yet resolved\n- crashed: the program ended with 137" in text
 
 

@@ -25,7 +25,7 @@ def test_an_unfinished_story_is_read_with_its_step(changes: dict[str, Any], stan
     found = read_left_off(STATE, json.dumps(ORDER | changes).encode(), waterfall())
     assert found is not None
     assert (found.stands, found.part) == (stands, part)
-    assert found.begins == "begins it at bdd and takes over the documents that are right"
+    assert found.begins.startswith("begins it at bdd ")
 
 
 @pytest.mark.parametrize(

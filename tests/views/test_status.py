@@ -55,7 +55,7 @@ def test_a_question_to_the_parent_has_its_time() -> None:
     asked = run.log[-1].ts
     run.is_silent("root:explain")
     (place,) = now_of(played(run), asked + 7000).instances[0].children[0].positions
-    assert (place.text, place.elapsed) == ("waits for its parent's answer", 7.0)
+    assert ("its parent's" in place.text, place.elapsed) == (True, 7.0)
 
 
 def test_the_time_of_an_ended_run_stands_still() -> None:

@@ -85,9 +85,7 @@ def test_an_event_is_described_with_its_consequences(events: list[Event], text: 
 def test_a_stronger_model_is_shown_by_its_tier() -> None:
     run = Scenario(load("fractal")).says("InitLeaf").says("EmitChallenge").says("Stuck.SkillCeiling")
     made = Move(run.log[-1], run.protocol, run.state, run.state, run.commands)
-    assert describe_move(made, unreadable).text.endswith(
-        " → root:implementer#2.1 starts as implementer:Challenge on tier strong"
-    )
+    assert describe_move(made, unreadable).text.endswith(" as implementer:Challenge on tier strong")
 
 
 def test_advice_beside_a_check_of_the_same_name_is_noted_and_a_refusal_is_not() -> None:

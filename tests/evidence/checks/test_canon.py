@@ -29,33 +29,33 @@ async def rebased(tmp_path: Path, files: dict[str, str | None], check: str) -> s
 @pytest.mark.parametrize(
     ("lib", "said"),
     [
-        (MERGED, ""),
-        (MERGED.replace("x, y", "x"), "lib.new, which a sibling merged, has another signature"),
-        (MERGED.replace("x + y", "x - y"), "does something else"),
-        (LIB, "is gone"),
+        (MERGED, ()),
+        (MERGED.replace("x, y", "x"), ("[canon.changed]", "lib.new", "signature")),
+        (MERGED.replace("x + y", "x - y"), ("[canon.changed]", "lib.new", "else")),
+        (LIB, ("[canon.changed]", "lib.new", "gone")),
     ],
     ids=["kept", "signature", "body", "gone"],
 )
-def test_a_rebase_may_not_change_merged_code_of_siblings(tmp_path: Path, lib: str, said: str) -> None:
+def test_a_rebase_may_not_change_merged_code_of_siblings(tmp_path: Path, lib: str, said: tuple[str, ...]) -> None:
     report = run(rebased(tmp_path, {"src/lib.py": lib}, "canon"))
-    assert said in report
+    assert [text for text in said if text not in report] == []
     assert bool(said) == bool(report)
 
 
 @pytest.mark.parametrize(
     ("mine", "said"),
     [
-        (MINE.replace("old", "new").replace("new(x)", "new(x, 1)"), ""),
-        (MINE.replace("old(x)", "lib.new(x, y=2)").replace("mine(x)", "mine(x, lib)"), ""),
-        (MINE.replace("x > 1", "x > 2"), "src/calc/mine.py:4: mine does something that it did not do before"),
-        (MINE + "\n\ndef more():\n    return [1]\n", "more does something"),
-        (None, "src/calc/mine.py: was removed"),
+        (MINE.replace("old", "new").replace("new(x)", "new(x, 1)"), ()),
+        (MINE.replace("old(x)", "lib.new(x, y=2)").replace("mine(x)", "mine(x, lib)"), ()),
+        (MINE.replace("x > 1", "x > 2"), ("[canon.new_logic]", "src/calc/mine.py:4: mine ")),
+        (MINE + "\n\ndef more():\n    return [1]\n", ("[canon.new_logic]", ": more ")),
+        (None, ("[canon.removed]", "src/calc/mine.py: ")),
     ],
     ids=["renamed", "arguments", "logic", "more", "removed"],
 )
-def test_a_rebase_may_not_change_logic(tmp_path: Path, mine: str | None, said: str) -> None:
+def test_a_rebase_may_not_change_logic(tmp_path: Path, mine: str | None, said: tuple[str, ...]) -> None:
     report = run(rebased(tmp_path, {"src/lib.py": MERGED, "src/calc/mine.py": mine}, "mechanical_only"))
-    assert said in report
+    assert [text for text in said if text not in report] == []
     assert bool(said) == bool(report)
 
 
@@ -97,22 +97,19 @@ async def rebased_script(tmp_path: Path, lib: str, mine: str, check: str) -> str
 @pytest.mark.parametrize(
     ("lib", "mine", "check", "said"),
     [
-        (TS_MERGED, TS_MINE, "canon", ""),
-        (
-            TS_MERGED.replace("x + y", "x - y"),
-            TS_MINE,
-            "canon",
-            "src/lib.fresh, which a sibling merged, does something",
-        ),
-        ("export function fresh( {", TS_MINE, "canon", "src/lib.ts: cannot be parsed: line 1"),
-        (TS_MERGED, TS_MINE.replace("old", "fresh").replace("(x) }", "(x, 1) }"), "mechanical_only", ""),
-        (TS_MERGED, TS_MINE.replace("old(x)", "fresh(1, 1)"), "mechanical_only", "[canon.arguments]"),
-        (TS_MERGED, TS_MINE.replace("x > 1", "x > 2"), "mechanical_only", "mine.ts:2: mine does something"),
-        (TS_MERGED, TS_MINE + "export const (", "mechanical_only", "mine.ts:4: cannot be parsed"),
+        (TS_MERGED, TS_MINE, "canon", ()),
+        (TS_MERGED.replace("x + y", "x - y"), TS_MINE, "canon", ("[canon.changed]", "src/lib.fresh", "else")),
+        ("export function fresh( {", TS_MINE, "canon", ("[code.unparsable]", "src/lib.ts: ", "line 1")),
+        (TS_MERGED, TS_MINE.replace("old", "fresh").replace("(x) }", "(x, 1) }"), "mechanical_only", ()),
+        (TS_MERGED, TS_MINE.replace("old(x)", "fresh(1, 1)"), "mechanical_only", ("[canon.arguments]",)),
+        (TS_MERGED, TS_MINE.replace("x > 1", "x > 2"), "mechanical_only", ("[canon.new_logic]", "mine.ts:2: mine ")),
+        (TS_MERGED, TS_MINE + "export const (", "mechanical_only", ("[code.unparsable]", "mine.ts:4: ")),
     ],
     ids=["kept", "body", "broken", "renamed", "replaced", "logic", "no program"],
 )
-def test_a_rebase_of_typescript_is_checked_too(tmp_path: Path, lib: str, mine: str, check: str, said: str) -> None:
+def test_a_rebase_of_typescript_is_checked_too(
+    tmp_path: Path, lib: str, mine: str, check: str, said: tuple[str, ...]
+) -> None:
     report = run(rebased_script(tmp_path, lib, mine, check))
-    assert said in report
+    assert [text for text in said if text not in report] == []
     assert bool(said) == bool(report)

@@ -14,22 +14,26 @@ CHECKS = "checkpoint plan_as_designed"
 @pytest.mark.parametrize(
     ("planned", "instead", "said"),
     [
-        ("", "", ""),
+        ("", "", ()),
         (
             "def parse(text: str) -> Amount",
             "def parse(text: str, sign: bool) -> Amount",
-            "TDD1 plans parse with another signature than the design: def parse(text: str, sign: bool) -> Amount",
+            ("[design.other_signature]", "TDD1 plans parse ", "def parse(text: str, sign: bool) -> Amount"),
         ),
-        ("def load(path: Path)", "def load(path: str)", "TDD3 plans load with another signature than the design"),
-        ("def format_date(self, day: date)", "def format_date(self)", "TDD2 plans Dates.format_date with another"),
-        ("def load(path: Path)", "def read(path: Path)", "TDD3 plans read, which the design does not have"),
+        ("def load(path: Path)", "def load(path: str)", ("[design.other_signature]", "TDD3 plans load ")),
+        (
+            "def format_date(self, day: date)",
+            "def format_date(self)",
+            ("[design.other_signature]", "TDD2 plans Dates.format_date "),
+        ),
+        ("def load(path: Path)", "def read(path: Path)", ("[design.unknown_signature]", "TDD3 plans read,")),
     ],
 )
-def test_every_signature_is_the_designs(tmp_path: Path, planned: str, instead: str, said: str) -> None:
+def test_every_signature_is_the_designs(tmp_path: Path, planned: str, instead: str, said: tuple[str, ...]) -> None:
     async def story() -> None:
         stage = await Stage(tmp_path, "dptr", files=DESIGN, graph="plan", given=MODULE).start()
         claimed = await stage.claim("spec", "PC", {PLACE: PLAN.replace(planned, instead)}, checks=CHECKS)
-        assert said in claimed.report
+        assert [text for text in said if text not in claimed.report] == []
         assert bool(said) == bool(claimed.report)
 
     run(story())

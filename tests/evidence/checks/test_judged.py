@@ -10,17 +10,19 @@ from treadle.protocol.items import Json
 
 
 @pytest.mark.parametrize(
-    ("sender", "named", "said"),
+    ("sender", "named", "code", "data"),
     [
-        ("root/b", "b", ""),
-        ("root/b", "a", "the exit names 'a', but the child to judge is 'b'"),
-        ("root/b", "root/b", "the exit names 'root/b', but the child to judge is 'b'"),
-        ("root/b", None, "but the child to judge is 'b'"),
-        ("", "b", "no child has asked to be judged here"),
-        ("root/a/b", "b", "no child has asked to be judged here"),
+        ("root/b", "b", "", ()),
+        ("root/b", "a", "judgement.wrong_child", ("'a'", "'b'")),
+        ("root/b", "root/b", "judgement.wrong_child", ("'root/b'", "'b'")),
+        ("root/b", None, "judgement.wrong_child", ("'b'",)),
+        ("", "b", "judgement.not_asked", ()),
+        ("root/a/b", "b", "judgement.not_asked", ()),
     ],
 )
-def test_the_exit_names_the_child_that_asked(tmp_path: Path, sender: str, named: str | None, said: str) -> None:
+def test_the_exit_names_the_child_that_asked(
+    tmp_path: Path, sender: str, named: str | None, code: str, data: tuple[str, ...]
+) -> None:
     async def story() -> None:
         stage = await Stage(tmp_path).start()
         for inst in ("root/a", "root/b", "root/a/b"):
@@ -29,7 +31,7 @@ def test_the_exit_names_the_child_that_asked(tmp_path: Path, sender: str, named:
         stage.insts["root"].frames = [Frame("tests"), Frame("judge", signal="ChildMerged", signals=served)]
         fields: dict[str, Json] = {"child": named}
         verdict = await stage.claim("judge", "ChildAccepted", {}, fields, "judged_child")
-        assert said in verdict.report
-        assert bool(said) == bool(verdict.report)
+        assert stage.codes(verdict, "judged_child") == ([code] if code else [])
+        assert [text for text in data if text not in verdict.report] == []
 
     run(story())

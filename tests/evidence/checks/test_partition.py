@@ -30,69 +30,80 @@ def planned(*criteria: str) -> list[Json]:
 
 
 @pytest.mark.parametrize(
-    ("fields", "said"),
+    ("fields", "code", "data"),
     [
-        ({"testPlan": planned("AC-1", "AC-2")}, ""),
-        ({"testPlan": planned("AC-1"), "childSpecs": [child("b", "AC-2")]}, ""),
-        ({"testPlan": [{"criterionId": one, "plannedTestName": "test_it"} for one in ("AC-1", "AC-2")]}, ""),
-        ({"testPlan": planned("AC-1")}, "criterion AC-2 is in no planned test and no child has it"),
-        ({"testPlan": planned("AC-1", "AC-2", "AC-3")}, "'test_AC-3' stands for 'AC-3', which is not a criterion"),
+        ({"testPlan": planned("AC-1", "AC-2")}, "", ""),
+        ({"testPlan": planned("AC-1"), "childSpecs": [child("b", "AC-2")]}, "", ""),
+        ({"testPlan": [{"criterionId": one, "plannedTestName": "test_it"} for one in ("AC-1", "AC-2")]}, "", ""),
+        ({"testPlan": planned("AC-1")}, "plan.uncovered", "AC-2"),
+        ({"testPlan": planned("AC-1", "AC-2", "AC-3")}, "plan.unknown_criterion", "'test_AC-3' stands for 'AC-3'"),
     ],
 )
-def test_every_criterion_has_a_place(tmp_path: Path, fields: dict[str, Any], said: str) -> None:
-    verdict = run(claimed(tmp_path, fields, "plan_covers_criteria"))
-    assert said in verdict
-    assert bool(said) == bool(verdict)
+def test_every_criterion_has_a_place(tmp_path: Path, fields: dict[str, Any], code: str, data: str) -> None:
+    report, codes = run(claimed(tmp_path, fields, "plan_covers_criteria"))
+    assert codes == ([code] if code else [])
+    assert data in report
 
 
 @pytest.mark.parametrize(
-    ("children", "more", "said"),
+    ("children", "more", "code", "data"),
     [
-        ([child("a", "AC-1"), child("b", "AC-2")], {}, ""),
-        ([child("a", "AC-1"), child("b", "AC-1")], {}, "criterion AC-1 belongs to 'a' and to 'b'"),
-        ([child("a")], {}, "the child 'a' has no criterion"),
+        ([child("a", "AC-1"), child("b", "AC-2")], {}, "", ""),
+        ([child("a", "AC-1"), child("b", "AC-1")], {}, "children.shared_criterion", "AC-1 belongs to 'a' and to 'b'"),
+        ([child("a")], {}, "children.no_criterion", "'a'"),
         (
             [child("a", "AC-1"), child("a", "AC-2", targetPath="src/calc/x", testPath="tests/calc/x")],
             {},
-            "two children are called 'a'",
+            "children.same_name",
+            "'a'",
         ),
-        ([child("a", "AC-1"), child("b", "AC-2", targetPath="src/calc/a/b")], {}, "share files"),
-        ([child("a", "AC-1"), child("b", "AC-2", testPath="src/calc/a")], {}, "share files"),
-        ([child("a", "AC-1")], {"interfaceFile": "src/calc/a/api.py"}, "holds the interface file src/calc/a/api.py"),
-        ([child("a", acceptanceCriteria=[{"id": "AC-1", "text": " adds\n  two "}])], {}, ""),
-        ([child("a", "AC-1", "AC-3")], {}, ""),
+        (
+            [child("a", "AC-1"), child("b", "AC-2", targetPath="src/calc/a/b")],
+            {},
+            "children.shared_path",
+            "src/calc/a/b",
+        ),
+        ([child("a", "AC-1"), child("b", "AC-2", testPath="src/calc/a")], {}, "children.shared_path", "src/calc/a"),
+        ([child("a", "AC-1")], {"interfaceFile": "src/calc/a/api.py"}, "children.holds_interface", "src/calc/a/api.py"),
+        ([child("a", acceptanceCriteria=[{"id": "AC-1", "text": " adds\n  two "}])], {}, "", ""),
+        ([child("a", "AC-1", "AC-3")], {}, "", ""),
         (
             [child("a", acceptanceCriteria=[{"id": "AC-1", "text": "adds anything"}])],
             {},
-            'criterion AC-1 of the child \'a\' says "adds anything", but here it is "adds two"',
+            "children.reworded",
+            'AC-1 of the child \'a\' says "adds anything", but here it is "adds two"',
         ),
-        ([child("a", "AC-1", targetPath="src/other")], {}, "targetPath src/other of 'a' lies outside the paths"),
-        ([child("a", "AC-1", testPath="src/calcs")], {}, "testPath src/calcs of 'a' lies outside the paths"),
-        ([], {"interfaceFile": "src/calc/api.py"}, "is an interface file that does not exist"),
+        ([child("a", "AC-1", targetPath="src/other")], {}, "children.path_outside", "targetPath src/other of 'a'"),
+        ([child("a", "AC-1", testPath="src/calcs")], {}, "children.path_outside", "testPath src/calcs of 'a'"),
+        ([], {"interfaceFile": "src/calc/api.py"}, "interface.not_written", "src/calc/api.py"),
         (
             [child("a", "AC-1")],
             {"interfaces": [{"path": "src/none.py", "exports": []}]},
-            "is an interface file that does not exist",
+            "interface.not_written",
+            "src/none.py",
         ),
-        ([child("a", "AC-1")], {"interfaces": [{"path": "src/calc/__init__.py", "exports": []}]}, ""),
+        ([child("a", "AC-1")], {"interfaces": [{"path": "src/calc/__init__.py", "exports": []}]}, "", ""),
         (
             [child("a", "AC-1")],
             {"interfaces": [{"path": "src/calc/add.py", "exports": []}]},
-            "src/calc/add.py:1: add has no body, and later steps may not change this interface file",
+            "interface.unfinished",
+            "src/calc/add.py:1: add ",
         ),
     ],
 )
 def test_children_share_neither_files_nor_criteria(
-    tmp_path: Path, children: list[Json], more: dict[str, Any], said: str
+    tmp_path: Path, children: list[Json], more: dict[str, Any], code: str, data: str
 ) -> None:
-    verdict = run(claimed(tmp_path, {"childSpecs": children, **more}, "children_partition"))
-    assert said in verdict
-    assert bool(said) == bool(verdict)
+    report, codes = run(claimed(tmp_path, {"childSpecs": children, **more}, "children_partition"))
+    assert codes == [] if not code else code in codes
+    assert data in report
 
 
-async def claimed(tmp_path: Path, fields: dict[str, Json], check: str) -> str:
+async def claimed(tmp_path: Path, fields: dict[str, Json], check: str) -> tuple[str, list[str]]:
+    """The report of a check and the codes of its findings."""
     stage = await Stage(tmp_path, given=TWO).start()
-    return (await stage.claim("scaffold", "InitWork", {}, fields, check)).report
+    verdict = await stage.claim("scaffold", "InitWork", {}, fields, check)
+    return verdict.report, stage.codes(verdict, check)
 
 
 ABSTRACT = "class Shape:\n    def area(self):\n        raise NotImplementedError\n"
@@ -160,37 +171,37 @@ def test_a_new_plan_without_children_keeps_those_there_are(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "codes"),
     [
-        ({}, ""),
-        ({"outcome": "Merged", "slots": {"merge.MergeComplete": Slot("", {}, 1)}}, ""),
-        ({"outcome": "Aborted"}, "criterion AC-2 is in no planned test and no child has it"),
+        ({}, []),
+        ({"outcome": "Merged", "slots": {"merge.MergeComplete": Slot("", {}, 1)}}, []),
+        ({"outcome": "Aborted"}, ["plan.uncovered"]),
     ],
 )
-def test_an_aborted_child_covers_no_criterion(tmp_path: Path, more: dict[str, Any], said: str) -> None:
+def test_an_aborted_child_covers_no_criterion(tmp_path: Path, more: dict[str, Any], codes: list[str]) -> None:
     async def story() -> None:
         stage = await Stage(tmp_path, given=TWO).start()
         stage.add("root/b", "node", child("b", "AC-2"), **more)
         fields: dict[str, Json] = {"testPlan": planned("AC-1")}
         verdict = await stage.claim("scaffold", "InitWork", {}, fields, "plan_covers_criteria")
-        assert said in verdict.report
-        assert bool(said) == bool(verdict.report)
+        assert stage.codes(verdict, "plan_covers_criteria") == codes
+        assert ("AC-2" in verdict.report) == bool(codes)
 
     run(story())
 
 
 @pytest.mark.parametrize(
-    ("path", "named", "outcome", "said"),
+    ("path", "named", "outcome", "is_kept"),
     [
-        ("src/calc/b/sum.py", ["b"], "Merged", "src/calc/b/sum.py: is the work of 'b', which has been merged"),
-        ("tests/calc/b/test_sum.py", None, "Merged", "is the work of 'b', which has been merged"),
-        ("src/calc/a.py", ["b"], "Merged", ""),
-        ("src/calc/b/sum.py", ["c"], "Merged", ""),
-        ("src/calc/b/sum.py", ["b"], "", ""),
+        ("src/calc/b/sum.py", ["b"], "Merged", False),
+        ("tests/calc/b/test_sum.py", None, "Merged", False),
+        ("src/calc/a.py", ["b"], "Merged", True),
+        ("src/calc/b/sum.py", ["c"], "Merged", True),
+        ("src/calc/b/sum.py", ["b"], "", True),
     ],
 )
 def test_a_new_plan_leaves_merged_work_alone(
-    tmp_path: Path, path: str, named: list[str] | None, outcome: str, said: str
+    tmp_path: Path, path: str, named: list[str] | None, outcome: str, *, is_kept: bool
 ) -> None:
     async def story() -> None:
         stage = await Stage(tmp_path, given=TWO).start()
@@ -198,8 +209,9 @@ def test_a_new_plan_leaves_merged_work_alone(
         stage.add("root/b", "node", child("b", "AC-2"), outcome=outcome, slots=slots)
         fields: dict[str, Json] = {} if named is None else {"childSpecs": [child(one, "AC-2") for one in named]}
         verdict = await stage.claim("scaffold", "InitWork", {path: "X = 1\n"}, fields, "children_partition")
-        assert said in verdict.report
-        assert bool(said) == bool(verdict.report)
+        found = stage.found(verdict, "children_partition")
+        assert found == ([] if is_kept else [(path, "children.merged_work")])
+        assert ("'b'" in verdict.report) != is_kept
 
     run(story())
 
@@ -209,25 +221,26 @@ def task(id_: str, *files: str) -> Json:
 
 
 @pytest.mark.parametrize(
-    ("fields", "said"),
+    ("fields", "code", "data"),
     [
-        ({"backend": [task("a", "src/a/**")], "frontend": [task("b", "src/b/**")]}, ""),
+        ({"backend": [task("a", "src/a/**")], "frontend": [task("b", "src/b/**")]}, "", ""),
         (
             {"backend": [task("a", "src/**")], "frontend": [task("b", "src/b/*.ts")]},
+            "tasks.shared_file",
             "'a' and 'b' both own src/** and src/b/*.ts",
         ),
-        ({"backend": [task("a", "../x")]}, "'a' owns '../x', which leaves its directory"),
-        ({"backend": [task("a", "x")], "test": [task("a", "y")]}, "two tasks are called 'a'"),
+        ({"backend": [task("a", "../x")]}, "tasks.bad_path", "'a' owns '../x'"),
+        ({"backend": [task("a", "x")], "test": [task("a", "y")]}, "tasks.same_name", "'a'"),
     ],
 )
-def test_tasks_own_different_files(tmp_path: Path, fields: dict[str, Any], said: str) -> None:
+def test_tasks_own_different_files(tmp_path: Path, fields: dict[str, Any], code: str, data: str) -> None:
     async def story() -> None:
         story_: dict[str, Json] = {"id": "US-1", "title": "t", "description": "d"}
         stage = await Stage(tmp_path, "waterfall", graph="story", given=story_).start()
         verdict = await stage.claim("breakdown", "Breakdown", {}, {**fields, "more": False}, "readonly disjoint_writes")
-        assert said in verdict.report
-        assert bool(said) == bool(verdict.report)
-        if not said:
+        assert stage.codes(verdict, "disjoint_writes") == ([code] if code else [])
+        assert data in verdict.report
+        if not code:
             assert verdict.fields["owners"] == ["src/a/**: a", "src/b/**: b"]
 
     run(story())

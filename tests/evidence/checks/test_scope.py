@@ -55,7 +55,7 @@ def test_a_rename_needs_both_paths_in_the_scope(tmp_path: Path) -> None:
         stage = await Stage(tmp_path, files={"src/calc/a.py": "x = 1\n" * 20, "docs/b.md": "y\n"}).start()
         files = {"docs/b.md": None, "src/calc/b.md": "y\n"}
         verdict = await stage.claim("impl", "TestsPassed", files, checks="scope")
-        assert "docs/b.md: this role may not write here" in verdict.report
+        assert stage.found(verdict, "scope") == [("docs/b.md", "scope.outside")]
 
     run(story())
 
@@ -95,7 +95,8 @@ def test_a_protected_file_needs_a_persons_word(tmp_path: Path) -> None:
         assert (await stage.claim("green", "GC", {"a.py": "1"}, checks="protection")).report == ""
         files = {"db/migrations/1.sql": "drop"}
         verdict = await stage.claim("green", "GC", files, checks="protection", n="2.1")
-        assert "db/migrations/1.sql: is protected (Ψ4)" in verdict.report
+        assert stage.found(verdict, "protection") == [("db/migrations/1.sql", "scope.protected")]
+        assert "(Ψ4)" in verdict.report
         assert stage.evidence(verdict, "protection")["paths"] == ["db/migrations/1.sql"]
         ask = stage.protocol.graphs["rcycle"].steps["green"].routes["!gate.protection"][0].to
         stage.seq += 1

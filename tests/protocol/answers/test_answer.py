@@ -168,7 +168,8 @@ def test_a_wrong_record(critiques: object, problem: str) -> None:
 @pytest.mark.parametrize("share", [float("nan"), float("inf"), -float("inf"), 2**63, -(10**400)])
 def test_numbers_that_cannot_be_stored(share: float) -> None:
     (problem,) = said(plan(share=share))
-    assert problem.startswith("exit.share: is out of range")
+    assert problem.startswith("exit.share: ")
+    assert "range" in problem
 
 
 def test_names_must_be_text() -> None:
@@ -177,7 +178,8 @@ def test_names_must_be_text() -> None:
     answer = {"exit": {"type": "E", None: "x", "path": 5, "level": None}}
     name, path = said(validate(protocol, ["E"], answer))
     assert name.startswith("exit: has null ")
-    assert path.startswith("exit.path: must be a path")
+    assert path.startswith("exit.path: ")
+    assert "a path" in path
 
 
 def test_the_number_of_problems_is_limited() -> None:
@@ -223,7 +225,8 @@ def test_paths_that_are_kept_apart() -> None:
     assert isinstance(where(src="src/a", test="tests/a"), Claim)
     assert isinstance(where(src="src/a"), Claim)
     (problem,) = said(where(src="src/a", test="./src//a/"))
-    assert problem.startswith("exit.where.test: 'src/a' is the same as src")
+    assert problem.startswith("exit.where.test: 'src/a' ")
+    assert "same as src" in problem
     assert len(said(where(src="/", test="a"))) == 1
 
 

@@ -134,7 +134,8 @@ def test_surrogate_pairs_are_one_character_and_half_ones_are_refused() -> None:
     assert "\\ud83d" in text
     assert [_place(line) for line in findings(text, "x.json")] == ["x.json:1: stories"]
     (half,) = findings('{"id": "\\ud83d"}', "x.json")
-    assert half.startswith("x.json:1: half of a surrogate pair")
+    assert half.startswith("x.json:1: ")
+    assert "surrogate" in half
 
 
 @pytest.mark.parametrize(
@@ -265,7 +266,7 @@ def test_files_that_cannot_be_read(text: str, filename: str, finding: str) -> No
 def test_text_below_the_front_matter_needs_a_field() -> None:
     note = Record(fields={"id": Field(type="text")})
     protocol = _protocol("Note", Note=note)
-    with pytest.raises(ProtocolError, match=r"a\.md:4: there is no field 'description'"):
+    with refused("spec.invalid", "a.md:4: ", "'description'"):
         load_input(protocol, "---\nid: x\n---\nText.", "a.md")
 
 

@@ -87,7 +87,8 @@ def test_a_record_without_a_finite_value(fields: dict[str, str], expected: str) 
     protocol = bugfix()
     for name, kind in fields.items():
         protocol = put(protocol, f"types.{name}.fields", "inner", Field(type=kind))
-    assert said(protocol, 3)[0] == f"3 Bug: no value of 'Bug' can be written down: {expected}"
+    assert said(protocol, 3)[0].startswith("3 Bug: ")
+    assert said(protocol, 3)[0].endswith(f"written down: {expected}")
     assert len(said(protocol, 3)) == len(fields)
 
 

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.protocol.loading import MINIMAL, STEP, loaded, problems
+from tests.refusals import refused
 from treadle.errors import ProtocolError
 from treadle.protocol.findings import Finding
 from treadle.protocol.load import starting_folder
@@ -106,11 +107,11 @@ def test_any_overlay_loads_or_is_refused(overlay: dict[str, Plain]) -> None:
 
 
 def test_files_alone_know_no_fragments_and_no_bases() -> None:
-    with pytest.raises(ProtocolError, match="unknown fragment 'fold'"):
+    with refused("protocol.malformed", "fragment 'fold'"):
         assemble(Files({"protocol.yaml": MINIMAL + STEP + "include: [fold]\n"}))
-    with pytest.raises(ProtocolError, match="no protocol to extend"):
+    with refused("protocol.malformed", "protocol.yaml:1: ", "extend"):
         assemble(Files({"protocol.yaml": "extends: v3\n"}))
-    with pytest.raises(ProtocolError, match=r"protocol.yaml: there is no such file"):
+    with refused("protocol.malformed", "protocol.yaml: ", "no such file"):
         assemble(Files({}))
 
 

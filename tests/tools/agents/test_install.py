@@ -63,5 +63,5 @@ def test_an_unreachable_registry_is_an_error_at_once_and_leaves_no_files(tmp_pat
         cwd=ROOT, env={**os.environ, **nowhere}, capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert done.returncode == 1
-    assert done.stderr.startswith("The npm registry does not answer; see that `npm view opencode-ai` works")
+    assert "`npm view opencode-ai`" in done.stderr
     assert [each.name for each in (tmp_path / "treadle").iterdir() if each.name.startswith("agents")] == ["agents.lock"]

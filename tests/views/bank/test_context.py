@@ -98,7 +98,7 @@ def test_the_modes_follow_each_other() -> None:
     assert modes(found) == "Ω₄ᶜ"
     found.says("EN", {"reason": "We disagree."})
     assert modes(found) == "Ω₄ᶜ", "a person is asked about what the critic said"
-    assert "a person is asked: root:escalate#1.1" in found.section("context", 5)
+    assert "root:escalate#1.1" in found.section("context", 5)
 
 
 def test_designs_are_approved_when_every_module_is() -> None:

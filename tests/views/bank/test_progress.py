@@ -118,5 +118,5 @@ def test_a_quality_gate_that_a_person_is_asked_about() -> None:
         found.says("RolledBack", at=f"{BATCH}/TDD1:rollback_tests")
     gates = found.section("progress", 4)
     assert gates.count("⚠️") == 3
-    assert gates.endswith(f"{BATCH}/TDD1:quality_tests#1.1: QUALITY_FAILURE: refactored tests break the suite")
+    assert f"{BATCH}/TDD1:quality_tests#1.1: QUALITY_FAILURE: " in gates.splitlines()[-1]
     assert cycles(found) == ["⚠️", "🔄"]
