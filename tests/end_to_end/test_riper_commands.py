@@ -94,8 +94,10 @@ def test_a_command_with_bad_arguments_is_refused_with_the_right_form(place: Path
         "/arch-critic", "x"
     )
     assert "did you mean 'module'?" in told("/arch-critic", "modul")
-    assert "say which module: `treadle go story /arch-critic Λ₂ MODULE`; there are labels" in told("/arch-critic", "Λ2")
-    assert "there is no module 'label'; did you mean 'labels'? there are labels" in told("/arch-critic", "2", "label")
+    assert "say which module: `treadle go story /arch-critic Λ₂ MODULE`; choose from labels" in told(
+        "/arch-critic", "Λ2"
+    )
+    assert "no module 'label' exists; did you mean 'labels'? choose from labels" in told("/arch-critic", "2", "label")
     assert "there are too many words: `treadle go story /arch-critic Λ₁`" in told("/arch-critic", "1", "labels")
     assert "/p takes no words: `treadle go story /p`" in told("/p", "labels")
     assert "did you mean '/arch-critic'?" in told("/arch-critik")

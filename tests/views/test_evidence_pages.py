@@ -171,7 +171,7 @@ def test_missing_proofs_come_before_existing_ones() -> None:
     lines = told(Trial().evidence())
     start = lines.index("✗ AC-1 · root · no evidence")
     assert lines[start + 2] == "    missing: no test stands for it"
-    assert "goes on (works) · 0 of 1 criteria verified so far" in lines[0]
+    assert "unfinished (works) · 0 of 1 criteria verified so far" in lines[0]
 
 
 def test_refusals_are_shown_with_their_reports() -> None:

@@ -150,10 +150,10 @@ async def _apart_line(config: Config) -> Line:
     what = "judge and subject"
     if not config.toolchain.apart:
         if config.verification.minimum != "proved":
-            return ok(what, "they share a process (`toolchain.apart` is off)")
-        why, fix = "they share a process", "set `toolchain.apart = true`"
+            return ok(what, "tests and code share a process (`toolchain.apart` is off)")
+        why, fix = "tests and code share a process", "set `toolchain.apart = true`"
     elif config.workspace.driver == CONTAINER:
-        why, fix = "in a container they share a process", "set `workspace.driver` to `worktree`"
+        why, fix = "in a container, tests and code share a process", "set `workspace.driver` to `worktree`"
     elif await mounting_program():
         return ok(what, "tests of criteria run apart from the code")
     else:

@@ -288,7 +288,7 @@ def detect_python(folder: Folder) -> DetectedLanguage | None:
         is_package = bool(folder.first("pyproject.toml", "setup.py"))
         needs = "-e . " if is_package else "-r requirements.txt " if folder.has("requirements.txt") else ""
         text = (
-            "the project has no environment of its own, so its tests would run in the machine's: run "
+            "the project has no virtual environment for its tests: run "
             f"`python3 -m venv .venv && .venv/bin/python -m pip install {needs}pytest`, remove treadle.toml, and run "
             "`treadle init` again"
         )

@@ -25,7 +25,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     merge: str
     """The merge setting of the run: `branch`, `ask`, `auto` or `never`."""
     why: str
-    """Why your branch was not moved, though it was to be."""
+    """Why Treadle did not move your branch, although it should have."""
     moved: bool = False
     """Whether that branch has commits that the result lacks: then only `--rebase` can deliver it."""
     verified_on: str = ""
@@ -77,7 +77,7 @@ def result_lines(run: str, result: Result, *, good: bool = True) -> Iterator[str
         yield f"the accepted work is kept at {result.branch}; `git diff HEAD...{kept}` shows it"
         return
     if result.why:
-        yield f"{result.into or 'your branch'} was not moved: {result.why}"
+        yield f"Treadle did not move {result.into or 'your branch'}: {result.why}"
     yield f"{'the result' if good else 'the accepted work'} is on the branch {result.branch}"
     branch = shlex.quote(result.branch)
     if good and result.into:

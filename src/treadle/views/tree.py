@@ -199,7 +199,7 @@ def _open_children(inst: Instance, step: Step) -> str:
     """Return the children that a step waits for; empty if it waits for none."""
     for group in [wait.group for wait in step.wait if wait.group]:
         if inst.groups.get(group) and inst.groups[group].open:
-            return f"held, {inst.groups[group].open} of {group} open"
+            return f"waits for {group}: {inst.groups[group].open} open"
     return ""
 
 
