@@ -427,7 +427,7 @@ ERRORS: Final[dict[str, str]] = {
     "part.unknown": "`--only` names no part or step of the protocol.",
     "port.failed": "The store, git or an agent's program failed.",
     "project.gone": "The folder is gone, or is no project any more.",
-    "project.missing": "The folder is in no project.",
+    "project.missing": "The folder is not in a project.",
     "project.name": "The name cannot be a project's name, or is taken.",
     "project.registry": "The list of projects is damaged.",
     "project.unknown": "No project of this name is registered.",

@@ -15,7 +15,7 @@ def test_every_outage_is_shown_with_its_end(why: Outages) -> None:
     run = Scenario(WORK_AND_REVIEW).is_held_up(why, wait=90, grant="g" if why == "budget" else "")
     until = moment(run.state.timers.get(OUTAGE, 0))
     assert outage(run.state, "try later") == ServiceOutage(why=why, code=f"outage.{why}", until=until, said="try later")
-    ends = f"continues at {plain(until)}" if until else "a person is asked"
+    ends = f"continues at {plain(until)}" if until else "Treadle asks a person"
     assert outage_line(run.state) == f"held up, {OUTAGE_WORDS[why]}; {ends}"
     (line,) = tree(run.protocol, run.state)
     assert (line.mood, line.text) == ("waits", f"worker {outage_line(run.state)}")
@@ -33,5 +33,5 @@ def test_a_run_that_was_paused_during_an_outage_waits_for_its_resume() -> None:
     first, second = run.running()
     run.is_held_up("rate", first).signals("pause").fires(OUTAGE)
     assert outage(run.state, "") is None
-    assert outage_line(run.state).endswith("it is over, but a person has paused it")
+    assert outage_line(run.state).endswith("the outage is over, but a person paused the run")
     assert run.activity(second)

@@ -54,7 +54,8 @@ def outage_line(state: State) -> str:
     why = OUTAGE_WORDS[state.outage.why] if state.outage else "its service is out"
     if until := plain(moment(state.timers.get(OUTAGE, 0))):
         return f"held up, {why}; continues at {until}"
-    return f"held up, {why}; {'a person is asked' if is_stopped(state) else 'it is over, but a person has paused it'}"
+    rest = "Treadle asks a person" if is_stopped(state) else "the outage is over, but a person paused the run"
+    return f"held up, {why}; {rest}"
 
 
 Mood = Literal["works", "checks", "waits", "asks", "done", "failed"]
