@@ -10,7 +10,7 @@ from treadle.protocol.load import BUILT_IN, START, load_source
 
 EXAMPLES: Final = DOCS / "checks" / "examples.yaml"
 INTRO: Final = """\
-# What is checked
+# What Treadle checks
 
 `treadle protocol check` proves these properties before a protocol may run. Each finding names the file, the line, the
 part of the protocol and what to do; with `--json` it also carries the number of its check

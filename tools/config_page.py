@@ -9,7 +9,7 @@ INTRO = """\
 `treadle.toml` is in the root folder of the project; commit it. `treadle init` writes a first one. Every key has a
 default, so the file may be missing. `treadle config` shows each setting and its source.
 
-A later source wins over an earlier one:
+A later source overrides an earlier one:
 
 1. the defaults below
 2. `$XDG_CONFIG_HOME/treadle/config.toml` (`~/.config/treadle/config.toml`): yours, for all projects

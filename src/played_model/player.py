@@ -31,7 +31,7 @@ class Player:
             return _explanation(asked, f"the prompt has no marker such as [[script:NAME]]; there are {known}")
         script = self.scripts.script(name)
         if script is None:
-            hint = suggest(name, self.scripts.names) or f"there are {', '.join(self.scripts.names)}"
+            hint = suggest(name, self.scripts.names) or f"choose from {', '.join(self.scripts.names)}"
             return _explanation(asked, f"there is no script '{name}' ({hint})")
         if step >= len(script.steps):
             why = f"the script '{name}' has ended: turn {step + 1} of {len(script.steps)}"

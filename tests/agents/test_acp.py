@@ -94,8 +94,9 @@ def test_an_acp_agent_is_named_by_program_or_by_command(tmp_path: Path) -> None:
     assert own.dialect == Acp(program=str(tmp_path / "agent.py"), args=("a b",))
     with pytest.raises(TreadleError, match="check its quotes"):
         parse_runner("acp:x '", around)
-    with pytest.raises(PortError, match="no program"):
+    with pytest.raises(PortError) as missing:
         own.ready()
+    assert missing.value.code == "agent.missing"
 
 
 def test_each_start_passes_the_client_the_whole_job(tmp_path: Path) -> None:

@@ -115,7 +115,7 @@ def test_merge_option_and_setting_take_the_same_words(word: str) -> None:
     by_option, by_setting = run("--merge", word), run("--set", f"git.merge={word}", "--name", "other")
     assert (by_option.code, by_setting.code) == (0, 0)
     assert status("other")["result"]["merge"] == word
-    unmoved = "main was not moved: the protocol itself merges nothing into it\n"
+    unmoved = "Treadle did not move main: the protocol itself merges nothing into it\n"
     assert (unmoved in by_option.out) is (word == "auto")
 
 

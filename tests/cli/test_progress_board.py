@@ -32,7 +32,7 @@ def test_a_step_that_a_handler_holds_up_is_not_printed_again(capsys: pytest.Capt
     scenario, lines = Scenario(load("v3")), ProgressLines(Memory())
     scenario.says("InitWork", childSpecs=items("a")).says("TestsReady", at="root:tests")
     lines.show("r1", scenario.protocol, scenario.state)
-    assert "root: impl · held, " in capsys.readouterr().out
+    assert "root: impl · waits for " in capsys.readouterr().out
     scenario.signals("ContextShift", to="root")
     lines.show("r1", scenario.protocol, scenario.state)
     assert capsys.readouterr().out == "root: rebase on ContextShift · Rebase\n"

@@ -159,7 +159,7 @@ def test_the_command_line_takes_toml_or_plain_text(home: Home, pair: str, key: s
         ("[limits.agents]\nmax = 1\n", "config.unknown_key", ":2: limits.agents.max:", "limits.agents is a value"),
         ("[limits]\nagents = {}\n", "config.value", ":2: limits.agents:", "not a table"),
         ("[[limits]]\nagents = 1\n", "config.value", ":1: limits:", "a table, not a list"),
-        ("[nonsense]\n", "config.unknown_key", ":1: nonsense:", "the file has agents"),
+        ("[nonsense]\n", "config.unknown_key", ":1: nonsense:", "treadle.toml has agents"),
         ('["a.b"]\nx = 1\n', "config.unknown_key", ":2: a.b.x:", ""),
         ('[agents]\n"a.b" = "claude"\n', "config.unknown_key", ":2: agents.a.b:", ""),
         ("[git]\nmerge = 'later'\n", "config.value", ":2: git.merge:", "branch, ask, auto, never"),

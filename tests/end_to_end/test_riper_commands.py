@@ -94,12 +94,12 @@ def test_a_command_with_bad_arguments_is_refused_with_the_right_form(place: Path
     assert lacks("/arch-critic Λ3", "go.unknown", "'Λ3'") == []
     assert lacks("/arch-critic x", "go.unknown", "'x'", f"{first} or {second}") == []
     assert lacks("/arch-critic modul", "go.unknown", "did you mean 'module'?") == []
-    assert lacks("/arch-critic Λ2", "go.words", "which module", f"{second}; there are labels") == []
-    assert lacks("/arch-critic 2 label", "go.unknown", "'label'", "did you mean 'labels'? there are labels") == []
-    assert lacks("/arch-critic 1 labels", "go.words", "too many", first) == []
-    assert lacks("/p labels", "go.words", "/p ", "`treadle go story /p`") == []
+    assert lacks("/arch-critic Λ2", "go.words", "which module", f"{second}; choose from labels") == []
+    assert lacks("/arch-critic 2 label", "go.unknown", "'label'", "did you mean 'labels'? choose from labels") == []
+    assert lacks("/arch-critic 1 labels", "go.words", "too many words", first) == []
+    assert lacks("/p labels", "go.words", "/p takes no words", "`treadle go story /p`") == []
     assert lacks("/arch-critik", "go.unknown", "did you mean '/arch-critic'?") == []
-    assert lacks("/rev", "go.refused", "root of story ", " /rev now: O6V needs O4C.PA, O5T.AllOk") == []
+    assert lacks("/rev", "go.refused", "root of story", "/rev now: O6V needs O4C.PA, O5T.AllOk") == []
     with chdir(end.root):
         again = treadle("go", RUN, "/arch-critic", "module", "labels")
         log = treadle("log", RUN).out

@@ -292,7 +292,7 @@ def test_auto_keeps_unrelated_changes_of_the_user(tmp_path: Path, is_staged: boo
     [
         ("dirty", "uncommitted changes in files that the result changes: README.md"),
         ("staged", "uncommitted changes in files that the result changes: README.md"),
-        ("elsewhere", "you are not on main any more"),
+        ("elsewhere", "you are no longer on main"),
         ("untracked", "uncommitted changes in files that the result changes: a.txt"),
         ("busy", "in the middle of a merge"),
     ],

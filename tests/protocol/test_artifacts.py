@@ -217,16 +217,16 @@ def test_a_reference_leads_to_a_section(target: str, section: str, path: str, li
     ("text", "what", "hint"),
     [
         ("[↗️σ₂]", "[↗️σ₂] is not a cross-reference", "its form is [↗️σₓ:Rₓ]"),
-        ("[↗️σ₇:R1]", "[↗️σ₇:R1] names no document", "there are σ₁, σ₂, σ₃, σ₄, σ₅, σ₆"),
+        ("[↗️σ₇:R1]", "[↗️σ₇:R1] names no document", "choose from σ₁, σ₂, σ₃, σ₄, σ₅, σ₆"),
         ("[↗️tech_stak:R1]", "[↗️tech_stak:R1] names no document", "did you mean 'tech_stack'?"),
         ("[↗️report:R1]", "leads to a document that does not exist", "memory-bank/validation.md is not written yet"),
-        ("[↗️σ₃:R2]", "[↗️σ₃:R2] leads to a section that does not exist", "there are R1 Technology"),
+        ("[↗️σ₃:R2]", "[↗️σ₃:R2] leads to a section that does not exist", "choose from R1 Technology"),
         ("[↗️σ₂:Data folw]", "leads to a section that does not exist", "did you mean 'data flow'?"),
         ("[↗️tdd_plan:R1]", "leads to a section that does not exist", "it has no sections"),
         (
             "[↗️σ₄:R7]",
             "leads to a section",
-            "there are R1 State; R2 Handoff; R3 Design; R4 Plan; R5 Agents; R6 Snapshot",
+            "choose from R1 State; R2 Handoff; R3 Design; R4 Plan; R5 Agents; R6 Snapshot",
         ),
     ],
 )

@@ -77,7 +77,7 @@ def test_a_broken_scope_is_named_with_its_line(text: str, why: str) -> None:
 @pytest.mark.parametrize(
     ("scope", "message"),
     [
-        (Scope(graph="nodes"), "v3 has no graph 'nodes' (did you mean 'node'?); there are node"),
+        (Scope(graph="nodes"), "v3 has no graph 'nodes' (did you mean 'node'?); choose from node"),
         (Scope(menus={"imp": ("TestsPassed",)}), "v3 has no step 'imp' (did you mean 'impl'?)"),
         (Scope(items={"childSpec": (1,)}), "v3 has no field 'childSpec'"),
         (Scope(faults=("!gates",)), "v3 has no system exit '!gates' (did you mean '!gate'?)"),

@@ -43,7 +43,7 @@ def test_a_toolchain_lacks_the_needs_of_the_protocols_checks(
         ("python3 -m pytest", 'set `toolchain.kind` to "pytest", which reads the results of `python3 -m pytest`'),
         ("/opt/go/bin/go test ./...", 'set `toolchain.kind` to "gotest", which'),
         ("python3 -m unittest discover", "`python3 -m pytest`, which runs unittest, too"),
-        ("make test", 'set `toolchain.kind` to "pytest", "gotest" or "junit"; for "junit" `toolchain.test` writes'),
+        ("make test", 'set `toolchain.kind` to "pytest", "gotest" or "junit"'),
     ],
 )
 def test_the_cure_follows_from_the_test_command_and_is_shown_once(test: str, cure: str) -> None:

@@ -172,7 +172,7 @@ def test_missing_proofs_come_before_existing_ones() -> None:
     lines = told(Trial().evidence())
     start = lines.index("✗ AC-1 · root · no evidence")
     assert lines[start + 2] == f"    missing: {Trial().criterion().missing[0]}"
-    assert "(works) · 0 of 1 criteria verified" in lines[0]
+    assert "unfinished (works) · 0 of 1 criteria verified" in lines[0]
 
 
 def test_refusals_are_shown_with_their_reports() -> None:

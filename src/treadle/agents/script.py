@@ -145,7 +145,7 @@ def _step(value: Json, key: str, way: str) -> Json:
     if isinstance(value, list) and key.isascii() and key.isdecimal() and len(key) < 9 and int(key) < len(value):
         return value[int(key)]
     if isinstance(value, dict):
-        hint = suggest(key, value) or f"there are {', '.join(sorted(value)[:20])}"
+        hint = suggest(key, value) or f"choose from {', '.join(sorted(value)[:20])}"
     else:
         hint = f"it is a list of {len(value)}, counted from 0" if isinstance(value, list) else "it has nothing below it"
     raise PortError(f"the placeholder '{{{way}[{key}]}}' finds no '{key}' in {way} ({hint})", code="agent.placeholder")

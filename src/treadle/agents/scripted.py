@@ -109,7 +109,7 @@ class _ScriptedPart:
         self.watch(Progress(usage=turn.usage))
 
         if (broken := turn.outage) and self.work.retry < broken.times:
-            detail = f"the script says that there is an outage: {broken.why}"
+            detail = f"the script plays an outage: {broken.why}"
             return Ended(how="failed", detail=detail, usage=turn.usage, outage=broken.why, wait=broken.wait)
         if turn.misbehave == "hang":
             await asyncio.Event().wait()

@@ -238,7 +238,7 @@ def _own_line(value: str, project: Project | None, *, is_inside: bool) -> Line:
     path = there.path if there else find_program(name, project.root if project else None)
     if path is None:
         fix = "correct `agents` in treadle.toml"
-        return missing(f"agent {value}", f"there is no program '{name}'", fix, code="agent.missing")
+        return missing(f"agent {value}", f"the program '{name}' was not found", fix, code="agent.missing")
     return ok(f"agent {value}", path)
 
 

@@ -197,7 +197,7 @@ async def project_lines(project: Project | None, prefix: str) -> list[Line]:
         return [
             warn(
                 "project",
-                "this folder is in no git repository",
+                "this folder is not in a git repository",
                 "`git init`, then `treadle init`",
                 code="project.missing",
             )
@@ -326,7 +326,7 @@ async def container_line(settings: WorkspaceSettings, project: Project | None) -
             return warn("containers", what, "start it if you want agents to run in containers", code=error.code)
         fix = "install one if you want agents to run in containers"
         return missing("containers", what, fix, code=error.code, required=False)
-    return ok("containers", f"{engine.kind} {engine.version}; the settings do not ask for it")
+    return ok("containers", f"{engine.kind} {engine.version}; the settings do not use it")
 
 
 # The channels for notifications.

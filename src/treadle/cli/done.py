@@ -34,7 +34,7 @@ def done(
         ),
     ] = None,
     field: FieldsOption = None,
-    step: Annotated[str, typer.Option(help="The step; needed only if you have several in hand.")] = "",
+    step: Annotated[str, typer.Option(help="The step; needed only if several wait for your work.")] = "",
     resume: ResumeOption = False,
 ) -> None:
     """Hand in your own work on a step and watch each check.

@@ -127,7 +127,7 @@ def choose_programs(names: Sequence[str] | None, *, user: bool, every: bool = Fa
         if name not in _KNOWN:
             near = suggest(name, _KNOWN)
             raise TreadleError(
-                f"Treadle has no hook for '{name[:80]}'; {f'{near} ' if near else ''}there are claude, codex",
+                f"Treadle has no hook for '{name[:80]}'; {f'{near} ' if near else ''}choose claude or codex",
                 code="agent.unknown",
             )
     meant = [name for name in _KNOWN if name in (names or _KNOWN) and (names or every or shutil.which(name))]

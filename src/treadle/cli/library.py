@@ -119,7 +119,7 @@ def _no_file(path: Path) -> list[Finding]:
 
 
 def _unknown(place: Place, where: str, name: str, known: Collection[str]) -> Finding:
-    hint = " ".join(filter(None, (suggest(name, known), f"there are {', '.join(known)}")))
+    hint = " ".join(filter(None, (suggest(name, known), f"choose from {', '.join(known)}")))
     return _misplaced(place, where, f"there is no protocol '{name}'", hint)
 
 
@@ -176,7 +176,7 @@ def find_folder(name: str) -> Path:
     if not os.path.exists(name) and Path(name).name == name:  # noqa: PTH110 - a name too long for a path does not exist
         hint = suggest(name, known)
         raise TreadleError(
-            f"there is no protocol {quote_name(name)}{f' ({hint})' if hint else ''}; there are {', '.join(known)}",
+            f"there is no protocol {quote_name(name)}{f' ({hint})' if hint else ''}; choose from {', '.join(known)}",
             code="protocol.unknown",
         )
     return find(Path(name))

@@ -120,7 +120,7 @@ def select_documents(found: RunBank, what: str) -> Bank:
     names = artifacts_named(found.protocol, target) if target else list(found.protocol.artifacts)
     if not names:
         known = known_names(found.protocol)
-        near = suggest(canonical_symbol(target), known) or f"there are {', '.join(known)}"
+        near = suggest(canonical_symbol(target), known) or f"choose from {', '.join(known)}"
         raise TreadleError(f"there is no document '{target[:80]}'; {near}", code="bank.unknown")
     chosen: list[BankDocument] = []
     for name in names:
@@ -166,7 +166,7 @@ def _cut_to_section(documents: list[BankDocument], wanted: Reference) -> BankDoc
                 part = lines[one.line - 1 : ends[0] - 1 if ends else len(lines)]
                 return msgspec.structs.replace(document, text="\n".join(part).rstrip() + "\n")
     there = [f"R{it.number} {it.name}" if it.number else it.name for one in documents for it in one.sections]
-    near = suggest(wanted.section, there) or f"there are {'; '.join(there)}"
+    near = suggest(wanted.section, there) or f"choose from {'; '.join(there)}"
     raise TreadleError(f"there is no section '{wanted.section[:80]}'; {near}", code="bank.unknown")
 
 

@@ -360,7 +360,7 @@ def find_agent_step(name: str, wanted: str) -> tuple[Protocol, Step]:
 def _unknown(message: str, word: str, known: Iterable[str]) -> str:
     known = list(dict.fromkeys(known))
     hint = suggest(word, known)
-    return f"{message}{f' ({hint})' if hint else ''}; there are {', '.join(known)}"
+    return f"{message}{f' ({hint})' if hint else ''}; choose from {', '.join(known)}"
 
 
 # The results of simulation and search, in words.

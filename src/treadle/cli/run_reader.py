@@ -31,7 +31,7 @@ def pick(word: str, known: Iterable[str], what: str) -> str:
     if word and found:
         code = "run.ambiguous" if is_run else "usage.ambiguous"
         raise TreadleError(f"'{word[:80]}' matches several: {list_some(found)}; type more of the name", code=code)
-    hint = suggest(word, names) or (f"there are {list_some(names)}" if names else "there are none yet")
+    hint = suggest(word, names) or (f"choose from {list_some(names)}" if names else "there are none yet")
     code = "run.unknown" if is_run else "usage.unknown"
     raise TreadleError(f"there is no {what} '{word[:80]}'; {hint}", code=code)
 
@@ -136,4 +136,4 @@ def _find_run_among_words(
             return store.run(words[0]).id, words  # there is none of that name, and the error lists those there are
     if fitting:
         raise TreadleError(f"several runs fit; name one: {list_some(fitting)}", code="run.ambiguous")
-    raise TreadleError(f"{none}; `treadle runs` lists the existing ones", code="run.none")
+    raise TreadleError(f"{none}; `treadle runs` lists all runs", code="run.none")

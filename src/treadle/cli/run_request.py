@@ -276,7 +276,7 @@ def run_baseline(prepared: PreparedRun, store: Store, *, quiet: bool) -> Baselin
             relies = "for this test, Treadle relies on the test runner's own report"
             complain(f"baseline: {one.test} {said} [{one.code}]; {relies}")
     for one in [one for one in found.tests if one.code in _OLD][:_NAMED]:
-        complain(f"baseline: {one.test} {_OLD.get(one.code, '')} [{one.code}]; it counts against no agent")
+        complain(f"baseline: {one.test} {_OLD.get(one.code, '')} [{one.code}]; it does not count against agents")
     if found.failed > _NAMED:
         complain(f"baseline: and {found.failed - _NAMED} more")
     for name in found.commands:

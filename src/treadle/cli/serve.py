@@ -80,7 +80,7 @@ async def _serve_memory(project: Project, tools: HttpTools) -> str:
     if not address:
         return "its memory is not served over HTTP, because Treadle cannot listen on this machine; use `treadle mcp`"
     http.write_configuration(local, MemoryAddress(address, before.token))
-    return f"its memory is at {address}, for agents of your own: {badge} is their configuration"
+    return f"its memory is at {address}, for your own agents; {badge} has their configuration"
 
 
 # The endpoint for chat bots while `treadle serve` runs: address and token stay the same across restarts.

@@ -50,7 +50,7 @@ _VERSION: Final = {"go": "version", "java": "-version"} | dict.fromkeys(
     "--version",
 )
 _OWN: Final = (
-    "give the project an environment of its own (`python3 -m venv .venv`, with its test tools in it), and set "
+    "create a virtual environment for the project (`python3 -m venv .venv`), install its test tools there, and set "
     "`toolchain.test` to `{root}/.venv/bin/python -m pytest`"
 )
 _OF_NODE: Final = ("node", "npm", "npx", "pnpm", "yarn", "bun", "env")
@@ -122,7 +122,7 @@ async def _command_line(name: str, words: tuple[str, ...], root: Path, scratch: 
     path = find_program(words[0], root)
     if path is None:
         fix = _new_environment(words, root) if _is_python(words) else _installing(words, name)
-        return missing(what, f"there is no program '{words[0]}'", fix, code="env.missing", required=required)
+        return missing(what, f"the program '{words[0]}' was not found", fix, code="env.missing", required=required)
     if _is_python(words):  # a broken interpreter may still print its version, and no module of it is at fault
         answer = await ask_program([path, "-c", "pass"], cwd=root, env=command_environment(scratch))
         if not answer.is_well and not answer.is_late:
@@ -150,10 +150,10 @@ async def _apart_line(config: Config) -> Line:
     what = "judge and subject"
     if not config.toolchain.apart:
         if config.verification.minimum != "proved":
-            return ok(what, "they share a process (`toolchain.apart` is off)")
-        why, fix = "they share a process", "set `toolchain.apart = true`"
+            return ok(what, "tests and code share a process (`toolchain.apart` is off)")
+        why, fix = "tests and code share a process", "set `toolchain.apart = true`"
     elif config.workspace.driver == CONTAINER:
-        why, fix = "in a container they share a process", "set `workspace.driver` to `worktree`"
+        why, fix = "in a container, tests and code share a process", "set `workspace.driver` to `worktree`"
     elif await mounting_program():
         return ok(what, "tests of criteria run apart from the code")
     else:

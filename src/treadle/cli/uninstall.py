@@ -337,7 +337,7 @@ def describe_traces(traces: Traces) -> Iterator[str]:
         yield f"  {traces.unit} (then `systemctl --user daemon-reload`)"
     if traces.containers:
         yield f"  {traces.containers} containers"
-    yield from (f"stays: {what}" for what in traces.left)
+    yield from (f"kept: {what}" for what in traces.left)
 
 
 @asynccontextmanager

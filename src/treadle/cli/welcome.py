@@ -54,17 +54,19 @@ class CurrentFolder:
 def _describe(here: CurrentFolder) -> list[str]:
     lines = []
     if not here.repository:
-        lines.append("This folder is not in a git repository; runs start in the repository of your project.")
+        lines.append("This folder is not in a git repository. Runs start in the git repository of your project.")
     elif not here.is_set_up:
         lines.append("This repository is not set up for runs yet.")
     elif not here.has_commits:
-        lines.append("There is no commit yet, and agents start from one: run `git add` and `git commit` first.")
+        lines.append(
+            "This repository has no commit yet, and agents start from a commit: run `git add` and `git commit` first."
+        )
     kinds = (("protocols", "protocol"), ("overlays", "overlay"), ("templates", "folder of templates"))
     inventory = [f"the {noun} {name.removesuffix('.yaml')}" for kind, noun in kinds for name in _names(kind)]
     if inventory:
         lines.append(f"This project has in {_own('')}: {', '.join(inventory)}.")
     for run, acts, asks in here.unfinished[:SHOWN]:
-        does = "asks you something" if asks else "has open work" if acts else "waits"
+        does = "waits for your answer" if asks else "has open work" if acts else "waits"
         lines.append(f"Unfinished: the run {run}, which {does}.")
     if (more := len(here.unfinished) - SHOWN) > 0:
         lines.append(f"Unfinished too: {more} more {'run' if more == 1 else 'runs'}; `treadle runs` lists all of them.")

@@ -276,7 +276,7 @@ def detect_python(folder: Folder) -> DetectedLanguage | None:
         because = reason or (tests[0] if tests else "there are no tests yet")
         kind, test = "pytest", _python_run(environment, "-m pytest", because)
 
-    build = _python_run(environment, "-m compileall -q .", "Python has no build; this compiles it")
+    build = _python_run(environment, "-m compileall -q .", "Python has no build step; this compiles the files")
     style, advice = _python_style(folder, environment)
     if not (reason or tests):
         advice.insert(0, Hint("init.no_tests", "there are no tests yet; pytest is assumed"))
@@ -288,7 +288,7 @@ def detect_python(folder: Folder) -> DetectedLanguage | None:
         is_package = bool(folder.first("pyproject.toml", "setup.py"))
         needs = "-e . " if is_package else "-r requirements.txt " if folder.has("requirements.txt") else ""
         text = (
-            "the project has no environment of its own, so its tests would run in the machine's: run "
+            "the project has no virtual environment for its tests: run "
             f"`python3 -m venv .venv && .venv/bin/python -m pip install {needs}pytest`, remove treadle.toml, and run "
             "`treadle init` again"
         )
@@ -577,7 +577,9 @@ def detect_go(folder: Folder) -> DetectedLanguage | None:
     is_lacking = bool(linter) and folder.program("golangci-lint") is False
     advice = []
     if folder.program("go") is False:
-        advice.append(Hint("init.not_installed", "install Go (https://go.dev/dl/): there is no program 'go'"))
+        advice.append(
+            Hint("init.not_installed", "install Go (https://go.dev/dl/): the program 'go' is not on your PATH")
+        )
     if is_lacking:
         text = f"{linter} asks for golangci-lint, which is not installed; `go vet` is used instead"
         advice.append(Hint("init.tool_missing", text))

@@ -91,9 +91,9 @@ class ToolchainSettings(_Section, frozen=True, kw_only=True):
     apart: Annotated[
         bool,
         kinds.FLAG,
-        "pytest with bubblewrap: whether to run the tests of criteria once more, at red and at green, in another "
-        "process than the code; a test that passes only beside the code is refused. Off by default, because some "
-        "honest tests cannot do that yet, such as those that freeze the clock.",
+        "Whether to run the tests of criteria a second time, at red and at green, in a process apart from the code "
+        "(pytest with bubblewrap only). Treadle refuses work that passes only if both share a process. Off by default, "
+        "because some honest tests cannot run apart yet, such as those that freeze the clock.",
     ] = False
     reruns: Annotated[int, kinds.whole(0), "How often to rerun a failing test, to see whether it is flaky."] = 2
     flaky: Annotated[
@@ -111,9 +111,9 @@ class ToolchainSettings(_Section, frozen=True, kw_only=True):
     hang: Annotated[
         int,
         kinds.whole(0),
-        "Seconds that one test may always take; more if the slowest test on the base commit takes more than a tenth of "
-        "this. All tests together may take five times as long, or ten times as long as on the base commit. 0: only "
-        "`timeout` counts.",
+        "The least time limit of one test, in seconds; the limit is ten times the slowest test on the base commit, if "
+        "that is longer. All tests together may take five times this setting, or ten times as long as on the base "
+        "commit. 0: only `timeout` limits them.",
     ] = 30
 
     def command(self, name: str, **places: str) -> Words:
@@ -278,8 +278,8 @@ class VerificationSettings(_Section, frozen=True, kw_only=True):
     minimum: Annotated[
         str,
         kinds.choice("proved", "observed", "word"),
-        "The grade that a criterion needs: `proved` with judge and subject in two processes, `observed` with a witness "
-        "in the process of the tests, `word` by the word of the test runner alone.",
+        "The grade that a criterion needs: `proved` (tests and code ran in two processes), `observed` (Treadle watched "
+        "the process of the tests) or `word` (only the test runner says that the tests passed).",
     ] = "word"
 
 

@@ -101,9 +101,7 @@ def open_project(start: Path | None = None) -> Project:
     project = project_around(start)
     if project is None:
         here = start or current_folder()
-        raise TreadleError(
-            f"{here} is not in a project; `git init` makes it a repository, then `treadle init`", code="project.missing"
-        )
+        raise TreadleError(f"{here} is not in a project; run `git init`, then `treadle init`", code="project.missing")
     return project
 
 

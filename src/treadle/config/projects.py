@@ -111,7 +111,7 @@ class Projects:
 
 
 def _unknown_project(name: str, known: Mapping[str, Path]) -> TreadleError:
-    hint = suggest(name, known) or (f"there are {', '.join(known)}" if known else "there are none yet")
+    hint = suggest(name, known) or (f"choose from {', '.join(known)}" if known else "there are none yet")
     return TreadleError(
         f"there is no project '{name[:60]}'; {hint}; `treadle projects add` registers one", code="project.unknown"
     )

@@ -230,10 +230,10 @@ def load_settings(
     results += [_check_pair(pair, Place("--set"), SettingSource.COMMAND_LINE) for pair in changes]
 
     if findings := [one for one in results if isinstance(one, Finding)]:
-        many = "there are mistakes" if len(findings) > 1 else "there is a mistake"
+        many = "mistakes" if len(findings) > 1 else "a mistake"
         codes = {finding.code for finding in findings}
         raise TreadleError(
-            "\n".join([f"{many} in the settings", *(f"  {finding}" for finding in findings)]),
+            "\n".join([f"the settings have {many}", *(f"  {finding}" for finding in findings)]),
             code=codes.pop() if len(codes) == 1 else "config.invalid",
             findings=tuple(findings),
         )
@@ -283,17 +283,17 @@ def _check_entry(entry: TomlEntry, source: SettingSource) -> EffectiveSetting | 
 def _explain_unknown(entry: TomlEntry) -> Finding:
     """Explain an unknown key: suggest the nearest one, or name the table or the value that belongs there."""
     path, name = general_path(entry.path), _printable(".".join(entry.path))
-    what, hint, code = "there is no such key", "`treadle config` lists them all", "config.unknown_key"
+    what, hint, code = "this key does not exist", "`treadle config --keys` lists all keys", "config.unknown_key"
     if below := words_after(path):
         what = f"must be a table, not {toml_type_name(entry.value)}"
         hint, code = f"it holds {', '.join(below)}", "config.value"
     elif names_a_secret(path[-1]):
-        what, hint, code = "there is no such key, and credentials do not belong here", ADVICE, "config.secret"
+        what, hint, code = "this key does not exist, and credentials do not belong here", ADVICE, "config.secret"
     else:
         for depth, word in enumerate(path):
             known = words_after(path[:depth])
             if not any(one.isupper() or one == word for one in known):
-                where = ".".join(path[:depth]) or "the file"
+                where = ".".join(path[:depth]) or "treadle.toml"
                 listed = f"{where} has {', '.join(known)}" if known else f"{where} is a value"
                 hint = suggest(word, known) or listed
                 break

@@ -159,7 +159,7 @@ async def find_box() -> BubblewrapBox | str:
     """Return a working sandbox, tried once, or why there is none."""
     program = shutil.which(PROGRAM)
     if program is None:
-        return f"there is no program '{PROGRAM}'"
+        return f"the program '{PROGRAM}' is not installed"
     if program in _tried:
         return _tried[program]
     # The trial: a write inside the scope succeeds, and one outside fails.

@@ -182,7 +182,7 @@ def _refuse_unrunnable(run: TestRun, config: Config) -> None:
         raise PortError(f"the tests of the base commit do not test that commit: {why}; {fix}", code="env.editable")
     if run.bent:
         fix = "`treadle doctor` tries the test tool by itself; if that works, a plugin or a conftest.py is at fault"
-        raise PortError(f"the test results of the base commit cannot be believed: {why}; {fix}", code="env.canaries")
+        raise PortError(f"the test results of the base commit cannot be trusted: {why}; {fix}", code="env.canaries")
     fix = "install what it needs, or correct `toolchain` in treadle.toml; `treadle doctor` tries it"
     raise PortError(f"the tests of the base commit cannot be run: {why}; {fix}\n{output}".rstrip(), code="env.tests")
 

@@ -87,7 +87,7 @@ def _resolve_errand(
             f"say which {errand.item}: `{example} {errand.item.upper()}`; {_suggest('', known)}", code="go.words"
         )
     if words[1] not in known:
-        raise TreadleError(f"there is no {errand.item} '{words[1]}'; {_suggest(words[1], known)}", code="go.unknown")
+        raise TreadleError(f"no {errand.item} '{words[1]}' exists; {_suggest(words[1], known)}", code="go.unknown")
     return CommandTarget(known[words[1]], words[1])
 
 
@@ -143,9 +143,13 @@ class Client:
         if not starts:
             known = dict.fromkeys([*(go.step for go in gos), *(name for _, name in commands)])
             if not known:
-                raise TreadleError(f"no step of {run} waits for a go; see `treadle status {run}`", code="go.unknown")
+                raise TreadleError(
+                    f"no step of {run} waits for `treadle go`; see `treadle status {run}`", code="go.unknown"
+                )
             named = f" '{step}'" if step else ""
-            raise TreadleError(f"no step{named} of {run} waits for a go; {_suggest(step, known)}", code="go.unknown")
+            raise TreadleError(
+                f"no step{named} of {run} waits for `treadle go`; {_suggest(step, known)}", code="go.unknown"
+            )
         if len(starts) > 1:
             places = ", ".join(f"{name} at {inst}" for inst, name in starts)
             hint = f"say which: `treadle go {run} STEP --at INSTANCE`"
@@ -210,7 +214,7 @@ class Client:
         known = {STATUS_QUERY: "may"} | outside_signals(history.protocol, history.state.insts[inst].graph)
         if signal not in known:
             raise TreadleError(
-                f"{at} of {run} takes no signal '{signal}' from a person; {_suggest(signal, known)}",
+                f"{at} of {run} does not take the signal '{signal}' from a person; {_suggest(signal, known)}",
                 code="signal.unknown",
             )
         if text.strip() and known[signal] == "none":
@@ -236,17 +240,17 @@ class Client:
         if not works:
             named = f" of {run}" if run else ""
             raise TreadleError(
-                f"you have no step{named} in hand; see `treadle status`. After an interrupted `treadle done`, "
+                f"no step{named} waits for your work; see `treadle status`. After an interrupted `treadle done`, "
                 f"`treadle resume{f' {run}' if run else ''}` continues",
                 code="work.none",
             )
         listed = "; ".join(f"`treadle done {work.run} --step {shortest_name(work, works)}`" for work in works)
-        what = f"you do not have {act} in hand" if act and not matching else "you have several steps in hand"
+        what = f"{act} does not wait for your work" if act and not matching else "several steps wait for your work"
         raise TreadleError(f"{what}; choose one: {listed}", code="work.ambiguous")
 
     def _load_unended(self, run: str) -> History:
         if outcome := self._store.run(run).outcome:
-            raise TreadleError(f"{run} has ended with {outcome}; nothing can change it any more", code="run.ended")
+            raise TreadleError(f"{run} has ended with {outcome} and can no longer change", code="run.ended")
         return self._store.load(run)
 
     def _instance(self, run: str, at: str) -> str:
@@ -284,7 +288,8 @@ def _select_question(run: str, questions: tuple[Asked, ...], ask: str, choice: s
     matching = [question for question in questions if not ask or ask in _names_of_question(question.id)]
     if not matching:
         raise TreadleError(
-            f"{run} has no open question '{ask}'; {_list_questions(run, questions)}", code="answer.no_question"
+            f"{run} has no open question '{ask}'; answer with {_list_questions(run, questions)}",
+            code="answer.no_question",
         )
     if len(matching) > 1:
         matching = [question for question in matching if choice in _choice_names(question)] or matching
@@ -319,7 +324,7 @@ def _live_instances(history: History) -> list[str]:
 def _suggest(word: str, known: Iterable[str]) -> str:
     known = list(known)
     hint = suggest(word, known)
-    there = f"there are {', '.join(known)}" if known else "there are none"
+    there = f"choose from {', '.join(known)}" if known else "none exists"
     return f"{hint} {there}" if hint else there
 
 

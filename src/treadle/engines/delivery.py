@@ -185,14 +185,14 @@ async def _carry(integration: Integration, trunk: Trunk, result: Result, commit:
     files = _join_some(carried.conflicts)
     if result.altered:  # the run's own rebase step knows nothing of a person's changes
         raise _altered_refusal(run, result, f"it and {result.into} have both changed {files}", carried)
-    refusal = f"{result.into} was not moved: the result of {run} and {result.into} have both changed {files}"
+    refusal = f"Treadle did not move {result.into}: the result of {run} and {result.into} have both changed {files}"
     by_hand = f"`git merge --squash {shlex.quote(result.branch)}` merges it by hand, and you resolve the conflicts"
     raise DeliveryRefusal(f"{refusal}; {by_hand}", code=CONFLICT, files=carried.conflicts, onto=carried.onto)
 
 
 def _unverified_refusal(run: str, result: Result, carried: CarriedResult, failure: DeliveryFailure) -> DeliveryRefusal:
     refusal = (
-        f"{result.into} was not moved: the result of {run} does not hold on top of {carried.onto[:12]} ({failure.what}"
+        f"Treadle did not move {result.into}: the result of {run} fails on top of {carried.onto[:12]} ({failure.what}"
     )
     tests = f": {_join_some(failure.tests)})" if failure.tests else ")"
     look = f"`git diff {carried.onto[:12]} {carried.commit[:12]}` shows the attempt"
@@ -204,7 +204,7 @@ def _altered_refusal(run: str, result: Result, why: str = "", carried: CarriedRe
     """Return the refusal for a result branch that is not at the verified commit and cannot be delivered as it is."""
     ways = "; ".join(f"`{command}` {what}" for command, what in islice(undo_commands(run, result), 1 if why else 2))
     state = f"the branch {result.branch} {stray_line(result)}; the verified result is {result.commit[:12]}"
-    what = f"{result.into or 'your branch'} was not moved: {state}"
+    what = f"Treadle did not move {result.into or 'your branch'}: {state}"
     text = "; ".join(part for part in (what, why, ways) if part)
     onto, files = (carried.onto, carried.conflicts) if carried else ("", ())
     return DeliveryRefusal(text, code="deliver.branch_moved", files=files, onto=onto)
@@ -220,10 +220,10 @@ def _obstacle_refusal(run: str, result: Result, obstacle: Obstacle) -> DeliveryR
         case "deliver.bare":
             way = f"{by_hand} merges it by hand"
         case "deliver.moved":
-            way = f"`treadle deliver {shlex.quote(run)} --rebase` puts the result on top of it, and verifies it there"
+            way = f"`treadle deliver {shlex.quote(run)} --rebase` rebases the result onto it, and verifies it there"
         case _:
             way = f"fix that, then `treadle deliver {shlex.quote(run)}{' --rebase' if result.moved else ''}`"
-    what = f"{result.into or 'your branch'} was not moved: {obstacle.why}"
+    what = f"Treadle did not move {result.into or 'your branch'}: {obstacle.why}"
     return DeliveryRefusal(f"{what}; {way}", code=obstacle.code)
 
 

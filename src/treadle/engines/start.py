@@ -172,7 +172,7 @@ def choose_agents(protocol: Protocol, wanted: StartRequest) -> dict[str, str]:
         elif match[1] in protocol.roles:
             own[match[1]] = match[2]
         else:
-            hint = suggest(match[1], protocol.roles) or f"there are {', '.join(protocol.roles)}"
+            hint = suggest(match[1], protocol.roles) or f"choose from {', '.join(protocol.roles)}"
             raise TreadleError(f"--agent {text}: there is no role '{match[1]}'; {hint}", code="agent.unknown_role")
     return {role: own.get(role) or for_all or wanted.config.agent_of(role) for role in protocol.roles}
 

@@ -166,7 +166,7 @@ async def find_obstacle(integration: Integration, trunk: Trunk, commit: str) -> 
     if (await repository.users("rev-parse", "--is-bare-repository")).text == "true":
         return Obstacle("the repository is bare, and your files are elsewhere", "deliver.bare")
     if (await repository.users("symbolic-ref", "--quiet", "HEAD", ok=(0, 1))).text != trunk.branch:
-        return Obstacle(f"you are not on {name} any more", "deliver.elsewhere")
+        return Obstacle(f"you are no longer on {name}", "deliver.elsewhere")
     if busy := repository.busy():
         return Obstacle(f"your checkout is in the middle of {busy}", "deliver.busy")
     users = await integration.refs.get(trunk.branch)

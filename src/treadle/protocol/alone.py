@@ -329,7 +329,7 @@ def select_part(protocol: Protocol, word: str, table: TermsTable = _NONE) -> Sel
                 terms=terms or Terms(),
             )
     known = selectable_names(protocol, table)
-    hint = suggest(name, known) or (f"there are {', '.join(known)}" if known else "it has no parts")
+    hint = suggest(name, known) or (f"choose from {', '.join(known)}" if known else "it has no parts")
     raise TreadleError(
         f"--only {word}: {protocol.name} has no part or step '{name}' to be done alone; {hint}", code="part.unknown"
     )

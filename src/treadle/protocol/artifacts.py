@@ -296,7 +296,7 @@ def _why(text: str, reference: Reference, protocol: Protocol, bank: Sequence[Doc
     if not names:
         known = known_names(protocol)
         near = suggest(reference.target, known)
-        return f"{text} names no document", near or f"there are {', '.join(known)}"
+        return f"{text} names no document", near or f"choose from {', '.join(known)}"
     meant = [each for each in bank if each.artifact in names]
     if not meant:
         places = ", ".join(protocol.artifacts[name].path for name in names)
@@ -305,5 +305,5 @@ def _why(text: str, reference: Reference, protocol: Protocol, bank: Sequence[Doc
     headings = [] if reference.number else [plain_heading(section.name) for section in listed]
     near = suggest(plain_heading(reference.section), headings)
     words = [f"R{section.number} {section.name}" if section.number else section.name for section in listed]
-    there = f"there are {'; '.join(dict.fromkeys(words))}" if words else "it has no sections"
+    there = f"choose from {'; '.join(dict.fromkeys(words))}" if words else "it has no sections"
     return f"{text} leads to a section that does not exist", near or there

@@ -138,7 +138,7 @@ def unknown_names(protocol: Protocol, scope: Scope) -> Iterator[str]:
 def _unknown(protocol: Protocol, what: str, word: str, known: Iterable[str]) -> str:
     known = list(known)
     hint = suggest(word, known)
-    there_are = f"; there are {', '.join(known)}" if known else ""
+    there_are = f"; choose from {', '.join(known)}" if known else ""
     return f"{protocol.name} has no {what} '{word}'{f' ({hint})' if hint else ''}{there_are}"
 
 

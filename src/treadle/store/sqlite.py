@@ -104,7 +104,7 @@ class Store:
             row = self._db.execute(f"SELECT {_COLUMNS} FROM runs WHERE run = ?", (id_,)).fetchone()
         if row is None:
             known = [run.id for run in self.runs()]
-            hint = suggest(id_, known) or (f"there are {', '.join(known[:5])}" if known else "there are none yet")
+            hint = suggest(id_, known) or (f"choose from {', '.join(known[:5])}" if known else "there are none yet")
             raise TreadleError(f"there is no run '{id_}'; {hint}", code="run.unknown")
         return _run(row)
 

@@ -308,7 +308,7 @@ def _require_known(target: str, facts: RunFacts) -> None:
 
 def _unknown(target: str, facts: RunFacts) -> UnclearSentence:
     known = sorted({name for name in facts.names.values() if name} | {facts.run})
-    hint = suggest(target, known) or f"there are {', '.join(known[:8])}"
+    hint = suggest(target, known) or f"choose from {', '.join(known[:8])}"
     return UnclearSentence(f"there is no project, story or run '{target[:60]}' here; {hint}", code="say.unknown")
 
 

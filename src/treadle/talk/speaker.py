@@ -178,7 +178,7 @@ class Speaker:
             return self._projects.project(known[0])
         if not known:
             raise UnclearSentence(
-                "this folder is in no project, and no project is registered; run `treadle projects add` in its folder",
+                "this folder is not in a project, and none is registered; run `treadle projects add` in a project",
                 code="project.missing",
             )
         if meant := [name for name in known if target and target.lower() in name.lower()]:

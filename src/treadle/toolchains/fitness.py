@@ -170,6 +170,6 @@ def _kind_to_set(settings: ToolchainSettings) -> str:
     if "unittest" in words:
         return 'set `toolchain.kind` to "pytest" and `toolchain.test` to `python3 -m pytest`, which runs unittest, too'
     return (
-        'set `toolchain.kind` to "pytest", "gotest" or "junit"; for "junit" `toolchain.test` writes a JUnit file to '
-        "`{report}`, as most runners can (docs/tests-believed.md has an example for a plain script)"
+        'set `toolchain.kind` to "pytest", "gotest" or "junit"; for "junit", `toolchain.test` must write a JUnit file '
+        "to `{report}`, as most runners can (docs/tests-believed.md has an example for a plain script)"
     )

@@ -93,7 +93,7 @@ def subject_words(check: Check) -> str:
 
 def run_condition(evidence: Evidence) -> str:
     """Whether the run has ended, and how."""
-    return f"ended: {evidence.outcome}" if evidence.outcome else f"goes on ({evidence.status})"
+    return f"ended: {evidence.outcome}" if evidence.outcome else f"unfinished ({evidence.status})"
 
 
 def setback_words(evidence: Evidence, one: CriterionProof) -> str:
@@ -288,7 +288,7 @@ def _criterion(evidence: Evidence, steps: Mapping[str, AcceptedActivity], one: C
 def _instances(evidence: Evidence) -> Iterator[TextRow]:
     for one in evidence.instances:
         depth = one.id.count("/") * 2
-        parts = [one.id, one.outcome or "goes on", duration(one.elapsed)]
+        parts = [one.id, one.outcome or "unfinished", duration(one.elapsed)]
         if one.criteria:
             parts.append(f"{one.verified} of {len(one.criteria)} criteria verified")
         if one.given_on:

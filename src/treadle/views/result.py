@@ -25,7 +25,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     merge: str
     """The merge setting of the run: `branch`, `ask`, `auto` or `never`."""
     why: str
-    """Why your branch was not moved, though it was to be."""
+    """Why Treadle did not move your branch, although it should have."""
     moved: bool = False
     """Whether that branch has commits that the result lacks: then only `--rebase` can deliver it."""
     verified_on: str = ""
@@ -34,7 +34,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     replaces: str = ""
     """The result before a person changed it on its branch; the changed result was verified again."""
     excused: dict[str, str] = {}
-    """The failing tests that were not charged to the result when it was verified again: test → code of the reason."""
+    """The failing tests that did not count against the result when verified again: test → code of the reason."""
     on_branch: bool = True
     """Whether it has a branch of its own; otherwise it is kept below `refs/treadle/`."""
     altered: bool = False
@@ -54,7 +54,7 @@ _MOST_EXCUSED: Final = 10
 def excused_lines(result: Result) -> Iterator[str]:
     """Yield each test that fails with the delivered result and is not charged to it, with the reason's code."""
     for test, code in islice(result.excused.items(), _MOST_EXCUSED):
-        yield f"  {test} does not pass there, and is not charged to the result [{code}]"
+        yield f"  {test} does not pass there, but this does not count against the result [{code}]"
     if (more := len(result.excused) - _MOST_EXCUSED) > 0:
         yield f"  and {more} more"
 
@@ -77,7 +77,7 @@ def result_lines(run: str, result: Result, *, good: bool = True) -> Iterator[str
         yield f"the accepted work is kept at {result.branch}; `git diff HEAD...{kept}` shows it"
         return
     if result.why:
-        yield f"{result.into or 'your branch'} was not moved: {result.why}"
+        yield f"Treadle did not move {result.into or 'your branch'}: {result.why}"
     yield f"{'the result' if good else 'the accepted work'} is on the branch {result.branch}"
     branch = shlex.quote(result.branch)
     if good and result.into:

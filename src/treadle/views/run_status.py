@@ -529,6 +529,6 @@ def _driver_line(now: RunStatus) -> str:
     if now.status == "paused":
         return f"paused; {resume} ends the pause and continues"
     if now.status == "asks":
-        return f"no process drives it; {resume} continues after your answer"
+        return f"no process drives this run; {resume} continues after your answer"
     late = "".join(f", and {it.id} timed out at {plain(it.due)}" for it in now.activities if it.overdue)
-    return f"no process drives it{late}; {resume} continues"
+    return f"no process drives this run{late}; {resume} continues"

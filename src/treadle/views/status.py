@@ -52,7 +52,7 @@ def baseline_counts(baseline: Baseline) -> str:
     parts = [f"{baseline.passed} passed", f"{baseline.failed} failed"]
     parts += [f"{baseline.skipped} skipped"] if baseline.skipped else []
     if not (baseline.passed or baseline.failed or baseline.skipped):
-        parts = ["no test yet" if baseline.exit in (0, 5) else f"the test command ended with {baseline.exit}"]
+        parts = ["no tests yet" if baseline.exit in (0, 5) else f"the test command ended with {baseline.exit}"]
     return ", ".join([*parts, f"{baseline.duration:.1f} s"])
 
 

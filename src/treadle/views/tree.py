@@ -54,7 +54,8 @@ def outage_line(state: State) -> str:
     why = OUTAGE_WORDS[state.outage.why] if state.outage else "its service is out"
     if until := plain(moment(state.timers.get(OUTAGE, 0))):
         return f"held up, {why}; continues at {until}"
-    return f"held up, {why}; {'a person is asked' if is_stopped(state) else 'it is over, but a person has paused it'}"
+    rest = "Treadle asks a person" if is_stopped(state) else "the outage is over, but a person paused the run"
+    return f"held up, {why}; {rest}"
 
 
 Mood = Literal["works", "checks", "waits", "asks", "done", "failed"]
@@ -199,7 +200,7 @@ def _open_children(inst: Instance, step: Step) -> str:
     """Return the children that a step waits for; empty if it waits for none."""
     for group in [wait.group for wait in step.wait if wait.group]:
         if inst.groups.get(group) and inst.groups[group].open:
-            return f"held, {inst.groups[group].open} of {group} open"
+            return f"waits for {group}: {inst.groups[group].open} open"
     return ""
 
 

@@ -166,7 +166,7 @@ def test_surrogate_pairs_are_one_character_and_half_ones_are_refused() -> None:
         ("by: []", "by: [pay]", "stories[0].blocked_by: waits for itself: cart waits for pay waits for cart"),
         ("by: []", "by: [cart]", "stories[0].blocked_by: waits for itself: cart waits for cart; break the"),
         ("{id: 1}", "{id: 1, needs: 2}", "stories[1].steps[0].needs: waits for itself: 1 waits for 2 waits for 1"),
-        ("{id: 1}", "{id: 1, needs: 3}", "stories[1].steps[0].needs: '3' is none of these items; there are 1, 2"),
+        ("{id: 1}", "{id: 1, needs: 3}", "stories[1].steps[0].needs: '3' is none of these items; choose from 1, 2"),
     ],
 )  # fmt: skip
 def test_each_mistake_is_a_finding_with_its_line(old: str, new: str, finding: str) -> None:
@@ -404,7 +404,7 @@ def test_a_backlog_needs_work_and_distinct_ids(given: str, expected: list[str]) 
     [
         ({"a": ["b"]}, []),
         ({"a": ["b"], "b": ["b"]}, ["modules[1].depends: waits for itself: b waits for b; break the circle"]),
-        ({"a": ["c"]}, ["modules[0].depends: 'c' is none of these items; there are a, b"]),
+        ({"a": ["c"]}, ["modules[0].depends: 'c' is none of these items; choose from a, b"]),
         (
             {"a": ["b"], "b": ["a"]},
             ["modules[0].depends: waits for itself: a waits for b waits for a; break the circle"],

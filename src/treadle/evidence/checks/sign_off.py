@@ -53,7 +53,7 @@ async def unknown_criteria(s: Subject) -> list[CheckProblem]:
 
 def _problem(one: NamedCriterion, known: list[str]) -> CheckProblem:
     names = sorted(known)
-    hint = suggest(one.said, names) or f"there are {join_names(names)}"
+    hint = suggest(one.said, names) or f"choose from {join_names(names)}"
     return problem(
         f"{one.field} names {one.said!r}, and there is no such criterion",
         expected=f"criteria that exist, by their ids: {hint}",

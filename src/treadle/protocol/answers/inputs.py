@@ -177,7 +177,7 @@ def _order_problems(
         for other in (name for name in awaited_keys(item.get(after)) if name not in waits):
             reason = before(other) if before else None
             if reason is None:
-                hint = suggest(other, waits) or f"there are {', '.join(waits)}"
+                hint = suggest(other, waits) or f"choose from {', '.join(waits)}"
                 reason = f"is none of these items{_NOR if before else ''}; {hint}{advice}"
             if reason:
                 yield ValueProblem((*path, index, after), f"{quote_text(other)} {reason}")

@@ -419,7 +419,7 @@ class TemplateChecker:
         for child in (*node.args, *node.kwargs):
             self._value(child, scope)
         if node.name not in FILTERS:
-            hint = suggest(node.name, FILTERS) or f"there are {', '.join(sorted(FILTERS))}"
+            hint = suggest(node.name, FILTERS) or f"choose from {', '.join(sorted(FILTERS))}"
             self.fault(node, f"uses unknown filter '{node.name}'", hint)
         if node.name in ("default", "d"):
             # Only `default(x, true)` replaces none, which is what an absent value is.
