@@ -156,6 +156,24 @@ def test_an_interface_file_may_have_an_older_abstract_method(tmp_path: Path, wri
     run(story())
 
 
+def test_a_target_of_one_file_needs_its_interface_elsewhere(tmp_path: Path) -> None:
+    shape = "src/calc/shape.py"
+
+    async def story() -> None:
+        stage = await Stage(tmp_path, files={**FILES, shape: "SIDES = 3\n"}, given={**TWO, "targetPath": shape}).start()
+        written = {shape: "def area():\n    raise NotImplementedError\n", "tests/calc/shape.pyi": "def area(): ...\n"}
+        for number, path, codes in ((1, shape, ["interface.unfinished"]), (2, "tests/calc/shape.pyi", [])):
+            fields: dict[str, Json] = {"interfaceFile": path}
+            done = await stage.claim("scaffold", "InitWork", written, fields, "children_partition", n=f"{number}.1")
+            found = [
+                one for one in stage.evidence(done, "children_partition")["findings"] if "interface" in one["code"]
+            ]
+            assert [one["code"] for one in found] == codes
+            assert all(".pyi" in one["expected"] for one in found)
+
+    run(story())
+
+
 def test_a_new_plan_without_children_keeps_those_there_are(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await Stage(tmp_path, given=TWO).start()

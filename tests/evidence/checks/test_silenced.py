@@ -57,3 +57,36 @@ def test_work_without_new_tests_may_not_lose_old_ones_either(tmp_path: Path) -> 
         assert stage.codes(verdict, "added") == ["red.nothing_new"]
 
     run(story())
+
+
+CASES = """\
+import pytest
+
+from src.calc.old import one
+
+
+@pytest.mark.parametrize(("given", "wanted"), [{}])
+def test_one(given: int, wanted: int) -> None:
+    assert one(given) == wanted
+"""
+
+
+@pytest.mark.parametrize(
+    ("cases", "lost"),
+    [("(1, 2), (2, 3), (3, 4)", 0), ("(1, 2), (2, 3)", 0), ("(1, 2)", 2)],
+    ids=["more", "same", "fewer"],
+)
+def test_cases_may_demand_another_value_but_not_become_fewer(tmp_path: Path, cases: str, lost: int) -> None:
+    """The expected value is a part of the id of a case."""
+    old = {
+        "src/calc/old.py": "def one(given: int) -> int:\n    return given\n",
+        "tests/calc/test_old.py": CASES.replace("{}", "(1, 1), (2, 2)"),
+    }
+
+    async def story() -> None:
+        stage = await Stage(tmp_path, files={**FILES, **old}).start()
+        written = {"tests/calc/test_old.py": CASES.replace("{}", cases)}
+        verdict = await stage.claim("tests", "TestsReady", written, checks="checkpoint red")
+        assert stage.codes(verdict, "red").count("green.lost") == lost
+
+    run(story())

@@ -62,6 +62,10 @@ def _characters(one: str, other: str) -> bool:
 Record = Mapping[str, Json]
 _SAME: Final = "the criterion word for word; what else there is to say about it belongs in the child's description"
 _BESIDE: Final = "the skeleton in a file beside it, and here only what stays: types, protocols, imports from that file"
+_ONLY_FILE: Final = (
+    "another interface file, because the target is this one file: the public types and signatures in a file in the "
+    "folder of the tests (in Python, a `.pyi` file), and the skeleton here"
+)
 
 
 async def plan_covers_criteria(s: Subject) -> CheckOutcome:
@@ -241,20 +245,24 @@ async def _interfaces(s: Subject) -> list[CheckProblem]:
         )
         for path in missing
     ]
+    targets = [clean_path(value) for name in _path_fields(s) if isinstance(value := s.input.get(name), str)]
     for path in dict.fromkeys(clean_path(one) for one in _own_interfaces(s)):
         if path in entries:
+            wanted = _ONLY_FILE if path in targets else _BESIDE
             # A method that lacked its body before the run is there for classes below its own. A function may be what
             # this run has to write, and no step could: the planner can put an interface file beside it.
             known = [one.what for one in _bodies(path, await s.text(path, await s.base()) or "", methods=True)]
-            problems += [one for one in _bodies(path, await s.text(path) or "") if one.what not in known]
+            problems += [one for one in _bodies(path, await s.text(path) or "", wanted) if one.what not in known]
     return problems
 
 
-def _bodies(path: str, text: str, *, methods: bool = False) -> list[CheckProblem]:
+def _bodies(path: str, text: str, wanted: str = "", *, methods: bool = False) -> list[CheckProblem]:
     """Describe the missing bodies of an interface file: it may not change any more, so no step could write them.
 
     `methods` leaves out functions that belong to no class.
     """
+    if path.endswith(".pyi"):  # declarations only
+        return []
     try:
         missing = stubs_of(path, text)
     except (SyntaxError, ValueError, RecursionError):
@@ -264,7 +272,7 @@ def _bodies(path: str, text: str, *, methods: bool = False) -> list[CheckProblem
             f"{name} has no body, and later steps may not change this interface file",
             path,
             line,
-            expected=_BESIDE,
+            expected=wanted,
             code="interface.unfinished",
         )
         for name, line in missing
