@@ -100,9 +100,8 @@ def resolve_input(project: Project, protocol: Protocol, name: str, spec: Path | 
     """
     text, file = (read_spec(spec), str(spec)) if spec else _bundled_input(project, name, only)
     if not text and protocol.graphs[protocol.root].input[1]:
-        raise TreadleError(
-            f"{name} needs a SPEC; `treadle spec new --protocol {name}` writes an example", code="spec.missing"
-        )
+        what = f"{spec} is empty" if spec else f"{name} needs a SPEC"
+        raise TreadleError(f"{what}; `treadle spec new --protocol {name}` writes an example", code="spec.missing")
     if not only:
         return RunInput(protocol, text, file)
     part = select_part(protocol, only, library.read_protocol_terms(name))
