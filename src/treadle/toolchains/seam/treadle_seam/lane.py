@@ -13,6 +13,7 @@ import threading
 import types
 from typing import Any, Callable, cast  # noqa: UP035 - this runs on old versions too
 
+from .clock import standard_name
 from .twins import (
     MUTABLE,
     OPERATIONS,
@@ -62,6 +63,8 @@ _RENAMED = {"_io": "io", "posixpath": "os.path", "concurrent.futures._base": "co
 
 def standard_class(kind: type) -> tuple[str, str] | None:
     """The module and the name of a class of the standard library that may cross by its name."""
+    if standard_name(kind):
+        return "datetime", standard_name(kind).partition(".")[2]
     module = getattr(kind, "__module__", "")
     is_error = issubclass(kind, BaseException)
     for one in (module, _RENAMED.get(module, ""), type_name(kind).rpartition(".")[0]):

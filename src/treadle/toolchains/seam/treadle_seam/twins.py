@@ -9,6 +9,7 @@ exceptions.
 from __future__ import annotations
 
 import operator
+import sys
 import types
 from typing import Any, Callable  # noqa: UP035 - this runs on old versions too
 
@@ -277,22 +278,26 @@ class TwinMeta(type):
     def __instancecheck__(cls, instance: Any) -> bool:
         if type.__instancecheck__(cls, instance):
             return True
-        if not _class_get(cls, "_seam_virtual"):
-            return False
-        return PRESENT.lane().operate("isinstance", (instance, cls)) is True
+        return _may_ask(cls) and PRESENT.lane().operate("isinstance", (instance, cls)) is True
 
     def __subclasscheck__(cls, kind: Any) -> bool:
         if type.__subclasscheck__(cls, kind):
             return True
-        if not _class_get(cls, "_seam_virtual"):
-            return False
-        return PRESENT.lane().operate("issubclass", (kind, cls)) is True
+        return _may_ask(cls) and PRESENT.lane().operate("issubclass", (kind, cls)) is True
 
     def __dir__(cls) -> Any:
         return PRESENT.lane().operate("dir", (cls,))
 
     def __repr__(cls) -> str:
         return f"<class '{cls.__module__}.{cls.__qualname__}'>"
+
+
+def _may_ask(kind: Any) -> bool:
+    """Whether the original of a class decides on its instances, and can be asked now.
+
+    `ABCMeta.register` looks for a cycle, among classes that the decoder is still making.
+    """
+    return bool(_class_get(kind, "_seam_virtual")) and not PRESENT.lane().is_decoding
 
 
 class Twin(metaclass=TwinMeta):
@@ -391,6 +396,9 @@ class TwinModule(types.ModuleType):
         PRESENT.lane().request("delete", self, name)
 
     def __dir__(self) -> Any:
+        # A library that freezes the clock replaces it in every module; the subject's own modules follow by the mirror.
+        if str(sys._getframe(1).f_globals.get("__name__")).startswith("freezegun"):
+            return []
         return PRESENT.lane().operate("dir", (self,))
 
 
