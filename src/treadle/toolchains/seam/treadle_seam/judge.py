@@ -25,7 +25,7 @@ from .ambient import JudgeAmbient
 from .lane import SeamLane, standard_class
 from .lineup import Lineup, verdict_of
 from .patches import Patches
-from .twins import PRESENT, TwinMeta, TwinModule, is_twin, number_of
+from .twins import PRESENT, TwinMeta, TwinModule, inner, is_twin, number_of
 from .wire import CannotCross, WireBreach
 
 _PRIVATE = ("__", "gi_", "cr_", "ag_", "tb_", "f_", "co_", "func_", "im_")
@@ -36,7 +36,7 @@ _PUBLIC = frozenset(
 _ARITHMETIC = frozenset("add sub mul truediv floordiv mod pow divmod neg pos abs round trunc floor ceil".split())
 _RECKONING = ("__sub__", "__rsub__", "__abs__", "__float__", "__round__")
 _ORDERS = ("lt", "le", "gt", "ge")
-_CALLING = frozenset("call method special operate get set delete leave copy deepcopy drive".split())
+_CALLING = frozenset("call method special operate get set delete leave copy deepcopy drive signature".split())
 
 
 class SeamError(Exception):
@@ -156,6 +156,13 @@ class JudgeLane(SeamLane):
             raise AttributeError(name)
         return str(name)
 
+    def default(self, value: Any) -> Any:
+        return HiddenDefault(value)
+
+    def do_call(self, function: Any, args: Any, kwargs: Any) -> Any:
+        given = {name: _revealed(one) for name, one in kwargs.items()}
+        return super().do_call(function, tuple(map(_revealed, args)), given)
+
     def caught(self, error: BaseException) -> BaseException:
         if isinstance(error, SeamError) or type(error).__name__ == "TestTimeout":
             raise error
@@ -197,7 +204,7 @@ class JudgeLane(SeamLane):
             return not answer if type(answer) is bool else answer
         result = super().operate(operation, operands)
         if operation in _ARITHMETIC and isinstance(type(result), TwinMeta):
-            result.__dict__["_seam_derived"] = True
+            inner(result)["_seam_derived"] = True
         return result
 
     def compare(self, twin: Any, operation: str, lineup: Any) -> Any:
@@ -234,12 +241,28 @@ class JudgeLane(SeamLane):
         return ours
 
 
+class HiddenDefault:
+    """The default of a parameter of a test's function.
+
+    It may be the expected value, so the subject gets only something to hand back to the function.
+    """
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+
+
+def _revealed(argument: Any) -> Any:
+    return argument._value if type(argument) is HiddenDefault else argument
+
+
 _OWN_NAMES = frozenset("__classcell__ __dict__ __weakref__ __firstlineno__ __static_attributes__".split())
 
 
 def _part(value: Any) -> tuple[str, Any]:
     """Return the kind and the value of a class attribute; the subject turns functions into methods that call back."""
-    if isinstance(value, types.FunctionType):
+    if type(value) is types.FunctionType:
         return "function", value
     if type(value) in (staticmethod, classmethod):
         return type(value).__name__, (value.__func__,)
@@ -255,7 +278,7 @@ def _decides(kind: type) -> bool:
 
 def _is_number(twin: Any) -> bool:
     """Whether a twin supports arithmetic, or is the result of arithmetic on a twin."""
-    return "_seam_derived" in twin.__dict__ or any(hasattr(type(twin), one) for one in _RECKONING)
+    return "_seam_derived" in inner(twin) or any(hasattr(type(twin), one) for one in _RECKONING)
 
 
 class Uncopied:
@@ -337,15 +360,16 @@ class Seam:
             return self.lane
         if self.item is None or self.wide:
             return self.stem
-        if self.stem.dead:
-            return self.stem
-        ours, theirs = socket.socketpair()
-        with theirs:
-            self.stem.spare = theirs
-            self.stem.request("fork")
-        ours.settimeout(self.order["deadline"])
-        self.lane = self.stem.clone(ours)
-        return self.lane
+        with self.stem.lock:  # several threads of a test may ask at once
+            if self.stem.dead or self.lane is not None:
+                return self.lane or self.stem
+            ours, theirs = socket.socketpair()
+            with theirs:
+                self.stem.spare = theirs
+                self.stem.request("fork")
+            ours.settimeout(self.order["deadline"])
+            self.lane = self.stem.clone(ours)
+            return self.lane
 
     def begin(self, item: Any) -> None:
         self.item, self.findings, self.said, self.calls = item, [], {}, 0
@@ -356,6 +380,8 @@ class Seam:
         self.lineup.forget()
         if lane is not None:
             lane.sock.close()
+            if lane.loop is not None:
+                lane.loop.close()
             for name, module in list(sys.modules.items()):
                 if type(module) is TwinModule and self.stem.twins.get(number_of(module)) is not module:
                     del sys.modules[name]  # the next test imports it afresh, in its own process

@@ -134,19 +134,6 @@ class SubjectLane(SeamLane):
             importlib.invalidate_caches()
         return importlib.import_module(name)
 
-    def do_drive(self, coroutine: Any) -> Any:
-        import asyncio  # noqa: PLC0415 - only where there are coroutines
-
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            if self.loop is None:
-                self.loop = asyncio.new_event_loop()
-            return self.loop.run_until_complete(coroutine)
-        return super().do_drive(coroutine)
-
-    loop: Any = None
-
     def do_patch(self, name: str, path: list[str], value: Any, is_there: bool) -> None:
         """Install a test's replacement in the standard library or in another package, or restore the original."""
         if name not in sys.modules and not is_there:

@@ -8,6 +8,9 @@ exceptions.
 
 from __future__ import annotations
 
+import collections
+import datetime
+import enum
 import operator
 import sys
 import types
@@ -94,7 +97,7 @@ def number_of(twin: Any) -> int:
 
 def ask(twin: Any, name: str) -> Any:
     """Get an attribute of a twin's original."""
-    if name.startswith(_HIDDEN) or name in _PROTOCOLS:
+    if name.startswith(_HIDDEN) or name in _PROTOCOLS or _is_ours(twin):
         raise AttributeError(name)
     lane = PRESENT.lane()
     if lane.is_decoding:  # `ABCMeta.register` reads attributes of a class that the decoder is still making
@@ -158,7 +161,7 @@ def _equal(self: Any, other: Any) -> Any:
 
 
 def _hash(self: Any) -> int:
-    known = self.__dict__.get("_seam_hash")
+    known = inner(self).get("_seam_hash")
     if known is None:
         known = PRESENT.lane().operate("hash", (self,))
         if type(known) is not int:
@@ -176,6 +179,50 @@ _FORWARDERS: dict[str, Callable[..., Any]] = {
 }
 
 
+def _signature(twin: Any) -> Any:
+    """Return the signature of a callable of the other side, from the names, kinds and defaults of its parameters."""
+    import inspect  # noqa: PLC0415 - the subject may never need it
+
+    parameters = PRESENT.lane().request("signature", twin) if not _is_ours(twin) else None
+    if parameters is None:
+        raise AttributeError("__signature__")
+    try:
+        made = [
+            inspect.Parameter(name, inspect._ParameterKind(kind), **({"default": default[0]} if default else {}))
+            for name, kind, default in parameters
+        ]
+        return inspect.Signature(made)
+    except (TypeError, ValueError, LookupError) as error:
+        return PRESENT.lane().refuse(f"a signature is malformed ({error})")
+
+
+def _is_ours(twin: Any) -> bool:
+    """Whether a class is one of this module, with no original."""
+    return isinstance(twin, type) and not number_of(twin)
+
+
+KINDS = 0x20 | 0x80 | 0x200
+"""The flags of the code of generators, coroutines and asynchronous generators."""
+
+
+def _empty_codes() -> dict[int, Any]:
+    def plain() -> None: ...
+
+    def generator() -> Any:
+        yield
+
+    async def coroutine() -> None: ...
+
+    async def both() -> Any:
+        yield
+
+    codes = [one.__code__ for one in (plain, generator, coroutine, both)]
+    return {one.co_flags & KINDS: one.replace(co_filename="", co_name="") for one in codes}
+
+
+_CODES = _empty_codes()
+
+
 class Bound:
     """A bound method of a twin: one request gets and calls it."""
 
@@ -188,6 +235,8 @@ class Bound:
         if kind is None:
             return lane.request("method", owner, name, args, kwargs)
         return lane.request("inherited", kind, owner, name, args, kwargs)
+
+    __signature__ = property(_signature)
 
     @property
     def __self__(self) -> Any:
@@ -220,6 +269,10 @@ class TwinMethod:
     def __init__(self, name: str) -> None:
         self.name = name
 
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:  # `mock` asks the dictionary of a class which of its attributes are methods
+        return types.FunctionType
+
     def __set_name__(self, owner: Any, name: str) -> None:
         self.owner = owner
 
@@ -235,11 +288,11 @@ class TwinMeta(type):
 
     def __new__(cls, name: str, bases: tuple[type, ...], names: dict[str, Any], **more: Any) -> Any:
         if "_seam_" in names or not bases:
-            return super().__new__(cls, name, bases, names)
+            return type.__new__(cls, name, bases, names)  # not that of `EnumMeta`
         return PRESENT.lane().subclass(name, bases, names, more)
 
     def __init__(cls, name: str, bases: tuple[type, ...], names: dict[str, Any], **_: Any) -> None:
-        super().__init__(name, bases, names)
+        type.__init__(cls, name, bases, names)
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         return PRESENT.lane().construct(cls, args, kwargs)
@@ -286,7 +339,9 @@ class TwinMeta(type):
         return _may_ask(cls) and PRESENT.lane().operate("issubclass", (kind, cls)) is True
 
     def __dir__(cls) -> Any:
-        return PRESENT.lane().operate("dir", (cls,))
+        return type.__dir__(cls) if _is_ours(cls) else PRESENT.lane().operate("dir", (cls,))
+
+    __signature__ = property(_signature)
 
     def __repr__(cls) -> str:
         return f"<class '{cls.__module__}.{cls.__qualname__}'>"
@@ -300,7 +355,46 @@ def _may_ask(kind: Any) -> bool:
     return bool(_class_get(kind, "_seam_virtual")) and not PRESENT.lane().is_decoding
 
 
-class Twin(metaclass=TwinMeta):
+class TwinEnumMeta(TwinMeta, enum.EnumMeta):
+    """The metaclass of the twins of enumerations."""
+
+    @classmethod
+    def __prepare__(cls, *_: Any, **__: Any) -> Any:
+        return {}
+
+    def __reversed__(cls) -> Any:
+        return PRESENT.lane().operate("reversed", (cls,))
+
+    @property
+    def __members__(cls) -> Any:
+        return ask(cls, "__members__")
+
+
+_ENUMS: tuple[Any, ...] = tuple(
+    getattr(enum, name)
+    for name in "Enum IntEnum Flag IntFlag StrEnum ReprEnum".split()
+    if isinstance(getattr(enum, name, None), type)
+)
+
+
+class _Inner:
+    """Has the dictionary of a twin itself; the `__dict__` of a twin is that of its original."""
+
+
+inner: Callable[[Any], dict[str, Any]] = vars(_Inner)["__dict__"].__get__
+
+
+class _Doc:
+    """The docstring of a twin class; each instance may have its own."""
+
+    def __init__(self, text: str | None) -> None:
+        self.text = text
+
+    def __get__(self, instance: Any, kind: Any = None) -> Any:
+        return self.text if instance is None else ask(instance, "__doc__")
+
+
+class Twin(_Inner, metaclass=TwinMeta):
     """The root of all twin classes."""
 
     _seam_: Any = None
@@ -316,9 +410,18 @@ class Twin(metaclass=TwinMeta):
             BaseException.__setattr__(self, name, value)
             return
         PRESENT.lane().request("set", self, name, value)
+        if not name.startswith("_seam_"):
+            inner(self).pop(name, None)
 
     def __delattr__(self, name: str) -> None:
         PRESENT.lane().request("delete", self, name)
+
+    @property
+    def __dict__(self) -> Any:  # type: ignore[override]
+        try:
+            return ask(self, "__dict__")
+        except AttributeError:
+            return {name: one for name, one in inner(self).items() if not name.startswith("_seam_")}
 
     def __dir__(self) -> Any:
         return PRESENT.lane().operate("dir", (self,))
@@ -344,6 +447,19 @@ class TwinFunction(Twin):
     """The twin of a function."""
 
     _seam_ = 0
+    __signature__ = property(_signature)
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        return types.FunctionType if "_seam_flags" in inner(self) else type(self)
+
+    @property
+    def __code__(self) -> Any:
+        """An empty code of the same kind: `inspect` looks there for coroutines and generators."""
+        flags = inner(self).get("_seam_flags")
+        if flags is None:
+            raise AttributeError("__code__")
+        return _CODES.get(flags, _CODES[0])
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return PRESENT.lane().request("call", self, args, kwargs)
@@ -419,6 +535,8 @@ PAYLOADS = tuple(BASES.values())
 
 MUTABLE = (list, dict, set)
 """Mutable builtins: the twin is one, too, so that `isinstance` holds; operations still ask the original."""
+HEIRS = (collections.OrderedDict, collections.defaultdict, collections.Counter, datetime.tzinfo)
+"""More classes that twins may inherit from: `isinstance` holds, and `datetime` takes no time zone of another class."""
 
 
 def twin_class(number: int, description: list[Any], bases: list[Any]) -> Any:
@@ -430,7 +548,7 @@ def twin_class(number: int, description: list[Any], bases: list[Any]) -> Any:
     names: dict[str, Any] = {
         "__module__": module,
         "__qualname__": qualname,
-        "__doc__": doc if type(doc) is str else None,
+        "__doc__": _Doc(doc if type(doc) is str else None),
         "_seam_": number,
         "_seam_virtual": is_virtual is True,
     }
@@ -448,12 +566,21 @@ def twin_class(number: int, description: list[Any], bases: list[Any]) -> Any:
     real = tuple(
         base
         for base in bases
-        if isinstance(base, TwinMeta) or base in PAYLOADS or base in MUTABLE or _is_exception(base)
+        if isinstance(base, TwinMeta)
+        or base in PAYLOADS
+        or base in MUTABLE
+        or base in HEIRS
+        or base in _ENUMS
+        or _is_exception(base)
     )
     if not any(isinstance(base, TwinMeta) for base in real):
         real = (Twin, *real)
+    meta = TwinMeta
+    if any(isinstance(base, enum.EnumMeta) for base in real):
+        meta = TwinEnumMeta
+        names.update({one: property(lambda self, name=one: ask(self, name)) for one in ("name", "value")})
     try:
-        made = TwinMeta(name, real, names)
+        made = meta(name, real, names)
     except TypeError as error:
         raise WireBreach(f"the class {qualname[:80]} cannot be: {error}") from None
     for base in bases:
@@ -490,7 +617,7 @@ def twin_instance(number: int, kind: Any, payload: Any = None) -> Any:
     base = next((one for one in kind.__mro__ if one in PAYLOADS or _is_exception(one)), None)
     try:
         if base is None:
-            made = next((one for one in kind.__mro__ if one in MUTABLE), object).__new__(kind)
+            made = next((one for one in kind.__mro__ if one in MUTABLE or one in HEIRS), object).__new__(kind)
         elif _is_exception(base):
             made = base.__new__(kind, *payload)
         else:
@@ -499,5 +626,5 @@ def twin_instance(number: int, kind: Any, payload: Any = None) -> Any:
             made = base.__new__(kind, payload)
     except TypeError as error:
         raise WireBreach(f"an object cannot be: {error}") from None
-    made.__dict__["_seam_"] = number
+    inner(made)["_seam_"] = number
     return made
