@@ -11,6 +11,7 @@ from __future__ import annotations
 import array
 import importlib.machinery
 import importlib.util
+import inspect
 import os
 import random
 import socket
@@ -156,12 +157,16 @@ class JudgeLane(SeamLane):
             raise AttributeError(name)
         return str(name)
 
-    def default(self, value: Any) -> Any:
-        return HiddenDefault(value)
+    def default(self, function: Any, name: str, value: Any) -> Any:
+        return HiddenDefault(function, name, value)
 
     def do_call(self, function: Any, args: Any, kwargs: Any) -> Any:
-        given = {name: _revealed(one) for name, one in kwargs.items()}
-        return super().do_call(function, tuple(map(_revealed, args)), given)
+        if any(type(one) is HiddenDefault for one in (*args, *kwargs.values())):
+            names = [name for name, one in inspect.signature(function).parameters.items() if one.kind in _NAMED]
+            names += [""] * len(args)
+            args = tuple(_revealed(one, function, name) for one, name in zip(args, names))  # noqa: B905 - Python 3.8
+            kwargs = {name: _revealed(one, function, name) for name, one in kwargs.items()}
+        return super().do_call(function, args, kwargs)
 
     def caught(self, error: BaseException) -> BaseException:
         if isinstance(error, SeamError) or type(error).__name__ == "TestTimeout":
@@ -244,17 +249,30 @@ class JudgeLane(SeamLane):
 class HiddenDefault:
     """The default of a parameter of a test's function.
 
-    It may be the expected value, so the subject gets only something to hand back to the function.
+    It may be the expected value, so the subject gets only something to hand back to the same function, in its place.
     """
 
-    __slots__ = ("_value",)
+    __slots__ = ("__held__",)  # the subject may not ask for such names
 
-    def __init__(self, value: Any) -> None:
-        self._value = value
+    def __init__(self, *held: Any) -> None:
+        self.__held__ = held
+
+    def __repr__(self) -> str:
+        return "..."
 
 
-def _revealed(argument: Any) -> Any:
-    return argument._value if type(argument) is HiddenDefault else argument
+HiddenDefault.__module__, HiddenDefault.__qualname__, HiddenDefault.__name__ = "builtins", "object", "object"
+_NAMED = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def _revealed(argument: Any, function: Any, parameter: str) -> Any:
+    """Return an argument of a call; of a hidden default, the value, if it stands in its own place."""
+    if type(argument) is not HiddenDefault:
+        return argument
+    owner, name, value = argument.__held__
+    if owner is not function or name != parameter:
+        raise TypeError("a default belongs to another parameter")
+    return value
 
 
 _OWN_NAMES = frozenset("__classcell__ __dict__ __weakref__ __firstlineno__ __static_attributes__".split())

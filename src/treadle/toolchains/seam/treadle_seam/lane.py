@@ -312,11 +312,15 @@ class SeamLane(Codec):
         except (TypeError, ValueError):
             return None
         return tuple(
-            (one.name, int(one.kind), () if one.default is inspect.Parameter.empty else (self.default(one.default),))
+            (
+                one.name,
+                int(one.kind),
+                () if one.default is inspect.Parameter.empty else (self.default(function, one.name, one.default),),
+            )
             for one in parameters
         )
 
-    def default(self, value: Any) -> Any:
+    def default(self, function: Any, name: str, value: Any) -> Any:  # noqa: ARG002
         """Return what the other side gets for the default of a parameter."""
         return value
 

@@ -350,9 +350,12 @@ class TwinMeta(type):
 def _may_ask(kind: Any) -> bool:
     """Whether the original of a class decides on its instances, and can be asked now.
 
-    `ABCMeta.register` looks for a cycle, among classes that the decoder is still making.
+    `ABCMeta` asks classes that the decoder is still making, and those that earlier tests have registered.
     """
-    return bool(_class_get(kind, "_seam_virtual")) and not PRESENT.lane().is_decoding
+    if not _class_get(kind, "_seam_virtual"):
+        return False
+    lane = PRESENT.lane()
+    return not lane.is_decoding and lane.twins.get(number_of(kind)) is kind
 
 
 class TwinEnumMeta(TwinMeta, enum.EnumMeta):
