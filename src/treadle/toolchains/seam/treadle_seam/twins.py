@@ -223,6 +223,21 @@ def _empty_codes() -> dict[int, Any]:
 _CODES = _empty_codes()
 
 
+def _code_like(signature: Any, flags: int) -> Any:
+    """Return an empty code with the parameters of a signature."""
+    parameters, code = list(signature.parameters.values()), _CODES.get(flags, _CODES[0])
+    count = [sum(one.kind == kind for one in parameters) for kind in range(5)]
+    ordered = sorted(parameters, key=lambda one: (one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD), one.kind))
+    return code.replace(
+        co_posonlyargcount=count[0],
+        co_argcount=count[0] + count[1],
+        co_kwonlyargcount=count[3],
+        co_nlocals=len(ordered),
+        co_varnames=tuple(one.name for one in ordered),
+        co_flags=code.co_flags | 4 * count[2] | 8 * count[4],
+    )
+
+
 class Bound:
     """A bound method of a twin: one request gets and calls it."""
 
@@ -458,11 +473,27 @@ class TwinFunction(Twin):
 
     @property
     def __code__(self) -> Any:
-        """An empty code of the same kind: `inspect` looks there for coroutines and generators."""
-        flags = inner(self).get("_seam_flags")
-        if flags is None:
+        """An empty code with the same parameters and of the same kind, which `inspect` and decorators look for."""
+        held = inner(self)
+        if "_seam_flags" not in held:
             raise AttributeError("__code__")
-        return _CODES.get(flags, _CODES[0])
+        if "_seam_code" not in held:
+            held["_seam_code"] = _code_like(_signature(self), held["_seam_flags"])
+        return held["_seam_code"]
+
+    @property
+    def __defaults__(self) -> Any:
+        if "_seam_flags" not in inner(self):
+            raise AttributeError("__defaults__")
+        given = [one for one in _signature(self).parameters.values() if one.kind < one.VAR_POSITIONAL]
+        return tuple(one.default for one in given if one.default is not one.empty) or None
+
+    @property
+    def __kwdefaults__(self) -> Any:
+        if "_seam_flags" not in inner(self):
+            raise AttributeError("__kwdefaults__")
+        given = [one for one in _signature(self).parameters.values() if one.kind == one.KEYWORD_ONLY]
+        return {one.name: one.default for one in given if one.default is not one.empty} or None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return PRESENT.lane().request("call", self, args, kwargs)
@@ -538,8 +569,10 @@ PAYLOADS = tuple(BASES.values())
 
 MUTABLE = (list, dict, set)
 """Mutable builtins: the twin is one, too, so that `isinstance` holds; operations still ask the original."""
-HEIRS = (collections.OrderedDict, collections.defaultdict, collections.Counter, datetime.tzinfo)
-"""More classes that twins may inherit from: `isinstance` holds, and `datetime` takes no time zone of another class."""
+HEIRS = (collections.OrderedDict, collections.defaultdict, collections.Counter)
+"""Dictionaries of the standard library that twins may inherit from, for `isinstance`."""
+_WITHOUT_STATE: tuple[Any, ...] = (datetime.tzinfo,)
+"""More classes to inherit from: `datetime` takes no time zone of another class."""
 
 
 def twin_class(number: int, description: list[Any], bases: list[Any]) -> Any:
@@ -574,6 +607,7 @@ def twin_class(number: int, description: list[Any], bases: list[Any]) -> Any:
         or base in MUTABLE
         or base in HEIRS
         or base in _ENUMS
+        or base in _WITHOUT_STATE
         or _is_exception(base)
     )
     if not any(isinstance(base, TwinMeta) for base in real):
