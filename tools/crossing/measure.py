@@ -111,7 +111,9 @@ async def measure(package: Measured, pattern: str, timeout: float) -> tuple[Test
         files = [str(one.relative_to(checkout)) for one in sorted(checkout.rglob("*.py"))]
         chosen = tuple(one for one in files if is_test(one) and fnmatch.fnmatch(one, pattern)) if pattern else None
         python = str(root / ".venv" / "bin" / "python")
-        runner = Pytest(command=(python, "-m", "pytest"), root=root, timeout=timeout, test_timeout=20.0, mirrors=0)
+        runner = Pytest(
+            command=(python, "-m", "pytest"), root=root, timeout=timeout, test_timeout=timeout / 10, mirrors=0
+        )
         together = await runner.test(checkout, files=chosen)
         passed = tuple(id for id in together.chosen if id in together.passed and is_test(id.partition("::")[0]))
         apart = await runner.test_apart(checkout, passed, subject=subject, is_subject=lambda path: not is_test(path))

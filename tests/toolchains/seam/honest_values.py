@@ -73,6 +73,9 @@ class Client:
     def __init__(self, url, timeout=3): self.url = url
     def get(self, path, retries=1): return path
 def served(path): return Client("url").get(path)
+class Bits:
+    def __init__(self, size): self.size, self.limit = size, 2 ** size
+    def __eq__(self, other): return isinstance(other, Bits) and self.limit == other.limit
 class Wrapper:
     def __init__(self, function): self.function, self.__doc__ = function, function.__doc__
 
@@ -102,6 +105,7 @@ class OwnDefaults(collections.defaultdict):
 def test_members_are_of_an_enumeration(member):
     assert isinstance(member, enum.Enum) and issubclass(type(member), enum.Enum) and isinstance(type(member), enum.EnumMeta)
     assert isinstance(member, type(member)) and not isinstance(member, Own)
+    assert member.name in dir(type(member))
 def test_enumeration():
     assert isinstance(library.Level.LOW, enum.IntEnum) and isinstance(library.Level.LOW, int) and library.Level.HIGH + 1 == 3
     assert library.Colour("blue") is library.Colour.BLUE and library.Colour["RED"].name == "RED" and library.Odd.ONE.value == "odd"
@@ -147,6 +151,7 @@ def test_signature():
 def test_signature_of_the_test():
     assert library.names(lambda x, y=3: 1) == ["x", "y"]
     assert library.complete(lambda x, y=3, *, z=4: x + y + z, 1) == 8
+def test_an_argument_that_is_a_size(): assert library.Bits(0) == library.Bits(0) and library.Bits(3) != library.Bits(4)
 def test_autospec():
     fake = mock.create_autospec(library.Client)
     fake("url").get.return_value = 4
