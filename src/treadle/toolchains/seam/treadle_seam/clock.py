@@ -163,7 +163,7 @@ def _named(name: str, function: Any) -> Any:
 def _classes(clock: FrozenClock) -> dict[str, Any]:
     """Make subclasses of `date` and `datetime` that ask a clock, and count every date as theirs."""
     real_date, real_datetime = _DATETIME["date"], _DATETIME["datetime"]
-    real = {}
+    real: dict[type, type] = {}
 
     class DateType(type):
         def __instancecheck__(cls, one: Any) -> bool:

@@ -379,8 +379,9 @@ class Seam:
         if self.item is None or self.wide:
             return self.stem
         with self.stem.lock:  # several threads of a test may ask at once
-            if self.stem.dead or self.lane is not None:
-                return self.lane or self.stem
+            lane: JudgeLane | None = self.lane
+            if self.stem.dead or lane is not None:
+                return lane or self.stem
             ours, theirs = socket.socketpair()
             with theirs:
                 self.stem.spare = theirs

@@ -373,7 +373,7 @@ def _may_ask(kind: Any) -> bool:
     return not lane.is_decoding and lane.twins.get(number_of(kind)) is kind
 
 
-class TwinEnumMeta(TwinMeta, enum.EnumMeta):
+class TwinEnumMeta(TwinMeta, enum.EnumMeta):  # type: ignore[misc]
     """The metaclass of the twins of enumerations."""
 
     @classmethod
@@ -575,6 +575,10 @@ _WITHOUT_STATE: tuple[Any, ...] = (datetime.tzinfo,)
 """More classes to inherit from: `datetime` takes no time zone of another class."""
 
 
+def _asking(name: str) -> Callable[[Any], Any]:
+    return lambda twin: ask(twin, name)
+
+
 def twin_class(number: int, description: list[Any], bases: list[Any]) -> Any:
     """Make the twin of a class from the other side's description of it."""
     name, qualname, module, specials, methods, fields, is_virtual, doc = description
@@ -615,7 +619,7 @@ def twin_class(number: int, description: list[Any], bases: list[Any]) -> Any:
     meta = TwinMeta
     if any(isinstance(base, enum.EnumMeta) for base in real):
         meta = TwinEnumMeta
-        names.update({one: property(lambda self, name=one: ask(self, name)) for one in ("name", "value")})
+        names.update({one: property(_asking(one)) for one in ("name", "value")})
     try:
         made = meta(name, real, names)
     except TypeError as error:
