@@ -93,7 +93,7 @@ class ToolchainSettings(_Section, frozen=True, kw_only=True):
         kinds.FLAG,
         "pytest with bubblewrap: whether to run the tests of criteria once more, at red and at green, in another "
         "process than the code; a test that passes only beside the code is refused. Off by default, because some "
-        "honest tests cannot do that yet, such as those that freeze the clock.",
+        "honest tests cannot do that, such as those that start the program or pickle its objects.",
     ] = False
     reruns: Annotated[int, kinds.whole(0), "How often to rerun a failing test, to see whether it is flaky."] = 2
     flaky: Annotated[

@@ -58,7 +58,7 @@ def frozen_clock() -> tuple[Any, list[Any] | None]:
         now = moment if start is None else factory()
         return (moment, start, offset), [_micros(now), offset, start is not None, True]
     travel: Any = sys.modules.get("time_machine")
-    stack = getattr(travel, "coordinates_stack", None)
+    stack = getattr(travel, "traveller_stack", None) or getattr(travel, "coordinates_stack", None)  # by its version
     if stack:
         last = stack[-1]
         goes_on = bool(getattr(last, "_tick", False))
