@@ -4,7 +4,7 @@
 from typing import Final
 
 LIBRARY: Final = """
-import argparse, collections, collections.abc, datetime, enum, inspect, io, sys, threading, time
+import argparse, collections, collections.abc, datetime, enum, functools, inspect, io, sys, threading, time
 from datetime import date, datetime as moment, timedelta, timezone
 from time import monotonic, time as seconds
 
@@ -78,6 +78,23 @@ class Bits:
     def __eq__(self, other): return isinstance(other, Bits) and self.limit == other.limit
 class Wrapper:
     def __init__(self, function): self.function, self.__doc__ = function, function.__doc__
+
+class cached:
+    def __init__(self, function): self.function = function
+    def __get__(self, owner, kind=None):
+        if owner is None: return self
+        found = owner.__dict__[self.function.__name__] = self.function(owner)
+        return found
+class Positive:
+    def __set_name__(self, owner, name): self.name = "_" + name
+    def __get__(self, owner, kind=None): return self if owner is None else getattr(owner, self.name)
+    def __set__(self, owner, value):
+        if value < 0: raise ValueError(value)
+        setattr(owner, self.name, value)
+def decorated(function):
+    @functools.wraps(function)
+    def inner(*args, **kwargs): return function(*args, **kwargs)
+    return inner
 
 async def soon(value): return value + 1
 async def each(count):
@@ -161,6 +178,24 @@ def test_autospec():
         client.return_value.get.return_value = "fake"
         assert library.served("path") == "fake"
     client.return_value.get.assert_called_once_with("path")
+class Holder:
+    counted = 0
+    size = library.Positive()
+    @library.cached
+    def number(self):
+        self.counted += 1
+        return 7
+    @library.decorated
+    def echo(self, value): return value
+def test_descriptors():
+    own = Holder()
+    own.size = 3
+    assert (own.size, own._size, own.number, own.number, own.counted, own.echo(4)) == (3, 3, 7, 7, 1, 4)
+    with pytest.raises(ValueError): own.size = -1
+    assert isinstance(Holder.number, library.cached)
+def test_wrapped():
+    def function(value): return value
+    assert library.decorated(function).__wrapped__ is function and not hasattr(library.decorated, "__wrapped__")
 def test_kinds_of_functions():
     assert inspect.iscoroutinefunction(library.soon) and not inspect.iscoroutinefunction(library.order)
     assert inspect.isgeneratorfunction(library.numbers) and inspect.isasyncgenfunction(library.each)

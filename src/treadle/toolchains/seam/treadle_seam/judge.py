@@ -17,6 +17,7 @@ import random
 import socket
 import sys
 import types
+import unittest
 from contextlib import suppress
 from typing import Any, Callable, Iterator, cast  # noqa: UP035 - this runs on old versions too
 
@@ -151,6 +152,8 @@ class JudgeLane(SeamLane):
 
     def may_get(self, value: Any, name: Any) -> str:
         name = str(super().may_get(value, name))
+        if name == "__dict__" and self.seam.is_plain(value):
+            return name
         if (name.startswith(_PRIVATE) and name not in _PUBLIC) or isinstance(value, types.ModuleType):
             raise AttributeError(name)
         if name == "__init__":
@@ -453,6 +456,12 @@ class Seam:
     def _is_of_tests(self, module: Any) -> bool:
         file = getattr(module, "__file__", None)
         return isinstance(file, str) and file.startswith(self.checkout + os.sep) and not self.is_subject(file)
+
+    def is_plain(self, value: Any) -> bool:
+        """Whether a value is an object of a test class; descriptors of the code keep values in its dictionary."""
+        if isinstance(value, (type, types.FunctionType, types.MethodType, types.ModuleType, unittest.TestCase)):
+            return False
+        return self._is_of_tests(sys.modules.get(type(value).__module__))
 
     # acts of a test that only work in one process
 

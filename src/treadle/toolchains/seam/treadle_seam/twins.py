@@ -66,7 +66,20 @@ _SPECIAL: dict[str, tuple[str, bool]] = {
     **{f"__{name}__": (name, False) for name in "format bytes reversed index trunc floor ceil fspath".split()},
     "__length_hint__": ("length_hint", False),
 }
-METHODS = ("__enter__", "__exit__", "__call__", "__missing__", "__await__", "__aiter__", "__anext__", "__aenter__")
+METHODS = (
+    "__get__",
+    "__set__",
+    "__delete__",
+    "__set_name__",
+    "__enter__",
+    "__exit__",
+    "__call__",
+    "__missing__",
+    "__await__",
+    "__aiter__",
+    "__anext__",
+    "__aenter__",
+)
 """Special methods that cross as a call of the method, as no operator of `OPERATIONS` stands for them."""
 SPECIALS = (*_SPECIAL, "__eq__", *METHODS, "__aexit__")
 _HIDDEN = (
@@ -466,6 +479,12 @@ class TwinFunction(Twin):
 
     _seam_ = 0
     __signature__ = property(_signature)
+
+    @property
+    def __wrapped__(self) -> Any:
+        if "_seam_flags" not in inner(self):
+            raise AttributeError("__wrapped__")
+        return PRESENT.lane().request("get", self, "__wrapped__")
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
