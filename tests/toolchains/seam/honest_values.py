@@ -58,6 +58,9 @@ def options(*words):
     parser.add_argument("--size", type=int, default=1)
     return parser.parse_args(words)
 def merged(one): return dict(one, more=1)
+class Sum:
+    def __init__(self, function, value): self.function, self.value = function, value
+    def __eq__(self, other): return self.function(self.value) == other.function(other.value)
 def filled(make, values):
     found = make()
     found.update(values)
@@ -169,6 +172,9 @@ def test_signature_of_the_test():
     assert library.names(lambda x, y=3: 1) == ["x", "y"]
     assert library.complete(lambda x, y=3, *, z=4: x + y + z, 1) == 8
 def test_an_argument_that_is_a_size(): assert library.Bits(0) == library.Bits(0) and library.Bits(3) != library.Bits(4)
+def test_equality_that_calls_the_test():
+    def twice(value): return value * 2
+    assert library.Sum(twice, 2) == library.Sum(twice, 2) and library.Sum(twice, 2) != library.Sum(twice, 3)
 def test_autospec():
     fake = mock.create_autospec(library.Client)
     fake("url").get.return_value = 4
