@@ -153,7 +153,7 @@ class JudgeLane(SeamLane):
     def may_get(self, value: Any, name: Any) -> str:
         name = str(super().may_get(value, name))
         if name == "__dict__" and self.seam.is_plain(value):
-            return name
+            return str(name)
         if (name.startswith(_PRIVATE) and name not in _PUBLIC) or isinstance(value, types.ModuleType):
             raise AttributeError(name)
         if name == "__init__":
