@@ -99,7 +99,7 @@ class Lineup:
         if type(value) is bool:
             return not value
         if type(value) is int and abs(value) < _SIZE:  # it may be a size: a far one would take all memory
-            return value + self._draw.randrange(2, _SIZE) * (-1 if value < 0 else 1)
+            return value + self._draw.randrange(2, _SIZE) * self._draw.choice((1, -1))
         close = near(value, self._draw) if number % 4 < 2 else []
         return self._draw.choice(close) if close else self._far(value)
 
