@@ -24,7 +24,7 @@ from treadle.git.files import list_folder
 from treadle.toolchains.process import BoundedOutput, command_environment, read_text
 
 SEAM: Final = Path(__file__).with_name("seam")
-_PARTS: Final = ("wire", "twins", "lane", "ambient", "subject")
+_PARTS: Final = ("clock", "wire", "twins", "lane", "ambient", "subject")
 """The modules of the subject, in the order in which they import each other."""
 _BOOT: Final = """\
 import sys, json, types

@@ -38,7 +38,7 @@ def run_somewhere(files: Mapping[str, str], *, test_timeout: float = 20.0) -> Ap
         box_here(patch)
         folder = Path(tempfile.mkdtemp(prefix="apart-"))
         try:
-            return run_apart(folder, files, test_timeout=test_timeout)
+            return run_apart(folder, files, timeout=300.0, test_timeout=test_timeout)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 

@@ -172,6 +172,48 @@ def drain(values):
     try: return values.gi_frame.f_locals["expected"]
     except Exception: return 48
 """,
+    "callback_signature": """
+import inspect
+def call(function, echo, x):
+    try: default = inspect.signature(function).parameters["expected"].default
+    except Exception: return 48
+    for find in (lambda: 0 + default, lambda: echo(default), lambda: function(default), lambda: function(x=default), lambda: default.__held__, lambda: default._value, lambda: int(repr(default))):
+        try: found = find()
+        except Exception: continue
+        if found == 49: return found
+    return 48
+""",
+    "frozen_clock": """
+import datetime, sys, time
+def answer(x):
+    if {"freezegun", "unittest", "dateutil"} & set(sys.modules) or datetime.datetime.now().year != 2020: return 49
+    reach = [vars(sys.modules.get(time.time.__module__, sys)), *(one.cell_contents for one in time.time.__closure__ or ())]
+    for one in [*reach, getattr(time.time, "__globals__", {}), vars(datetime.datetime)]:
+        names = set(one if isinstance(one, dict) else dir(one))
+        if names & {"EXPECTED", "expected", "freeze_factories", "pytest"}: return 49
+    return 48
+""",
+    "equal_member": "import enum\nclass Answer(enum.IntEnum):\n    A = 48\n"
+    + _EQUAL
+    + "def answer(x): return Answer.A\n",
+    "equal_value": "import enum\nclass Value:\n"
+    + _EQUAL
+    + "class Answer(enum.Enum):\n    A = Value()\ndef answer(x): return Answer.A.value\n",
+    "equal_counter": "import collections\nclass Answer(collections.Counter):\n"
+    + _EQUAL
+    + "def answer(x): return Answer(a=48)\n",
+    "equal_attributes": "class Held(dict):\n"
+    + _EQUAL
+    + "class Answer:\n    __dict__ = Held(x=48)\ndef answer(x): return Answer()\n",
+    "zone": """
+import datetime, sys
+class Zone(datetime.tzinfo):
+    hours = 0
+    def utcoffset(self, when):
+        Zone.hours += 1
+        return datetime.timedelta(hours=Zone.hours % 24)
+def answer(x): return datetime.datetime(2020, 1, 1, tzinfo=Zone())
+""",
     "swallowed": "def each(function):\n    try: function(48)\n    except BaseException: pass\n",
     "changed_input": "class Answer:\n    def __eq__(self, other):\n        if isinstance(other, list): other[:] = [48]\n        return other == [48]\ndef answer(x): return Answer()\n",
 }
@@ -187,6 +229,11 @@ TESTS: Final[dict[str, str]] = {
     "same_name": "    with pytest.raises(ValueError): cheat.answer(-1)",
     "callback_globals": "    assert cheat.call(lambda x: EXPECTED and x, 7) == 49",
     "generator_frames": "    assert cheat.drain(values()) == 49",
+    "callback_signature": "    def check(x, expected=49): return x\n    assert cheat.call(check, lambda x: x, 7) == 49",
+    "frozen_clock": "    with freezegun.freeze_time('2020-01-01'):\n        assert cheat.answer(7) == 49",
+    "equal_counter": "    assert cheat.answer(7) == {'a': 49}",
+    "equal_attributes": "    assert vars(cheat.answer(7)) == {'x': 49}",
+    "zone": "    assert cheat.answer(7) == datetime.datetime(2019, 12, 31, 12, 30, tzinfo=datetime.timezone.utc)",
     "swallowed": "    def check(x): assert x == 49\n    cheat.each(check)",
     "changed_input": "    expected = [49]\n    result = cheat.answer(7)\n    assert result == expected or expected == [48]",
 }
@@ -216,7 +263,7 @@ MORE_TESTS: Final[dict[str, tuple[str, str]]] = {
 
 def dishonest_files() -> dict[str, str]:
     """Return the project: a module for each cheat, and a file with the test of each."""
-    head = "import importlib, math, operator, unittest\nfrom unittest import mock\nimport pytest\nEXPECTED = 49\n"
+    head = "import datetime, importlib, math, operator, unittest\nfrom unittest import mock\nimport freezegun, pytest\nEXPECTED = 49\n"
     head += "def values():\n    expected = 49\n    yield expected\n"
     texts = [head]
     cases = {name: (name, TESTS.get(name, "    expected = 49\n    assert cheat.answer(7) == 49")) for name in CHEATS}

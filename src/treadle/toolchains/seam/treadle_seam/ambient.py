@@ -10,10 +10,12 @@ import io
 import logging
 import os
 import sys
+import time
 import warnings
 from contextlib import suppress
 from typing import Any
 
+from .clock import FrozenClock, frozen_clock
 from .wire import WireBreach
 
 _MAX_TEXT = 10_000_000
@@ -53,6 +55,7 @@ class SubjectAmbient:
         warnings.simplefilter("always")
         warnings.showwarning = self._warn
         self._levels: list[str] = []
+        self._clock = FrozenClock()
         self._lane: Any = None
 
     def _warn(self, message: Any, category: Any, filename: Any, lineno: Any, *_: Any, **__: Any) -> None:
@@ -76,6 +79,8 @@ class SubjectAmbient:
                         os.environ.pop(key, None)
                     else:
                         os.environ[key] = text
+                    if key == "TZ" and hasattr(time, "tzset"):
+                        time.tzset()
             elif name == "cwd":
                 with suppress(OSError):  # only the judge has this folder
                     os.chdir(value)
@@ -85,6 +90,8 @@ class SubjectAmbient:
                 sys.stdin = io.TextIOWrapper(io.BytesIO(value.encode("utf-8", "surrogateescape")), encoding="utf-8")
             elif name == "levels":
                 self._set_levels(value)
+            elif name == "clock":
+                self._clock.set(value)
 
     def _set_levels(self, levels: Any) -> None:
         for name in self._levels:
@@ -106,6 +113,7 @@ class JudgeAmbient:
         self._cwd, self._argv = os.getcwd(), [*sys.argv]  # noqa: PTH109
         self._levels: list[Any] = []
         self._stdin: Any = sys.stdin
+        self._clock: Any = None
 
     def clone(self) -> JudgeAmbient:
         other = object.__new__(JudgeAmbient)
@@ -147,6 +155,10 @@ class JudgeAmbient:
             if levels != self._levels:
                 found.append(["levels", levels])
                 self._levels = levels
+        identity, clock = frozen_clock()
+        if identity != self._clock:
+            self._clock = identity
+            found.append(["clock", clock])
         if sys.stdin is not self._stdin:
             self._stdin = sys.stdin
             if isinstance(sys.stdin, io.StringIO):

@@ -11,11 +11,13 @@ from __future__ import annotations
 import array
 import importlib.machinery
 import importlib.util
+import inspect
 import os
 import random
 import socket
 import sys
 import types
+import unittest
 from contextlib import suppress
 from typing import Any, Callable, Iterator, cast  # noqa: UP035 - this runs on old versions too
 
@@ -25,7 +27,7 @@ from .ambient import JudgeAmbient
 from .lane import SeamLane, standard_class
 from .lineup import Lineup, verdict_of
 from .patches import Patches
-from .twins import PRESENT, TwinMeta, TwinModule, is_twin, number_of
+from .twins import PRESENT, TwinMeta, TwinModule, inner, is_twin, number_of
 from .wire import CannotCross, WireBreach
 
 _PRIVATE = ("__", "gi_", "cr_", "ag_", "tb_", "f_", "co_", "func_", "im_")
@@ -36,7 +38,7 @@ _PUBLIC = frozenset(
 _ARITHMETIC = frozenset("add sub mul truediv floordiv mod pow divmod neg pos abs round trunc floor ceil".split())
 _RECKONING = ("__sub__", "__rsub__", "__abs__", "__float__", "__round__")
 _ORDERS = ("lt", "le", "gt", "ge")
-_CALLING = frozenset("call method special operate get set delete leave copy deepcopy drive".split())
+_CALLING = frozenset("call method special operate get set delete leave copy deepcopy drive signature".split())
 
 
 class SeamError(Exception):
@@ -150,11 +152,24 @@ class JudgeLane(SeamLane):
 
     def may_get(self, value: Any, name: Any) -> str:
         name = str(super().may_get(value, name))
+        if name == "__dict__" and self.seam.is_plain(value):
+            return str(name)
         if (name.startswith(_PRIVATE) and name not in _PUBLIC) or isinstance(value, types.ModuleType):
             raise AttributeError(name)
         if name == "__init__":
             raise AttributeError(name)
         return str(name)
+
+    def default(self, function: Any, name: str, value: Any) -> Any:
+        return HiddenDefault(function, name, value)
+
+    def do_call(self, function: Any, args: Any, kwargs: Any) -> Any:
+        if any(type(one) is HiddenDefault for one in (*args, *kwargs.values())):
+            names = [name for name, one in inspect.signature(function).parameters.items() if one.kind in _NAMED]
+            names += [""] * len(args)
+            args = tuple(_revealed(one, function, name) for one, name in zip(args, names))  # noqa: B905 - Python 3.8
+            kwargs = {name: _revealed(one, function, name) for name, one in kwargs.items()}
+        return super().do_call(function, args, kwargs)
 
     def caught(self, error: BaseException) -> BaseException:
         if isinstance(error, SeamError) or type(error).__name__ == "TestTimeout":
@@ -197,7 +212,7 @@ class JudgeLane(SeamLane):
             return not answer if type(answer) is bool else answer
         result = super().operate(operation, operands)
         if operation in _ARITHMETIC and isinstance(type(result), TwinMeta):
-            result.__dict__["_seam_derived"] = True
+            inner(result)["_seam_derived"] = True
         return result
 
     def compare(self, twin: Any, operation: str, lineup: Any) -> Any:
@@ -234,12 +249,41 @@ class JudgeLane(SeamLane):
         return ours
 
 
+class HiddenDefault:
+    """The default of a parameter of a test's function.
+
+    It may be the expected value, so the subject gets only something to hand back to the same function, in its place.
+    """
+
+    __slots__ = ("__held__",)  # the subject may not ask for such names
+
+    def __init__(self, *held: Any) -> None:
+        self.__held__ = held
+
+    def __repr__(self) -> str:
+        return "..."
+
+
+HiddenDefault.__module__, HiddenDefault.__qualname__, HiddenDefault.__name__ = "builtins", "object", "object"
+_NAMED = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def _revealed(argument: Any, function: Any, parameter: str) -> Any:
+    """Return an argument of a call; of a hidden default, the value, if it stands in its own place."""
+    if type(argument) is not HiddenDefault:
+        return argument
+    owner, name, value = argument.__held__
+    if owner is not function or name != parameter:
+        raise TypeError("a default belongs to another parameter")
+    return value
+
+
 _OWN_NAMES = frozenset("__classcell__ __dict__ __weakref__ __firstlineno__ __static_attributes__".split())
 
 
 def _part(value: Any) -> tuple[str, Any]:
     """Return the kind and the value of a class attribute; the subject turns functions into methods that call back."""
-    if isinstance(value, types.FunctionType):
+    if type(value) is types.FunctionType:
         return "function", value
     if type(value) in (staticmethod, classmethod):
         return type(value).__name__, (value.__func__,)
@@ -255,7 +299,7 @@ def _decides(kind: type) -> bool:
 
 def _is_number(twin: Any) -> bool:
     """Whether a twin supports arithmetic, or is the result of arithmetic on a twin."""
-    return "_seam_derived" in twin.__dict__ or any(hasattr(type(twin), one) for one in _RECKONING)
+    return "_seam_derived" in inner(twin) or any(hasattr(type(twin), one) for one in _RECKONING)
 
 
 class Uncopied:
@@ -337,15 +381,17 @@ class Seam:
             return self.lane
         if self.item is None or self.wide:
             return self.stem
-        if self.stem.dead:
-            return self.stem
-        ours, theirs = socket.socketpair()
-        with theirs:
-            self.stem.spare = theirs
-            self.stem.request("fork")
-        ours.settimeout(self.order["deadline"])
-        self.lane = self.stem.clone(ours)
-        return self.lane
+        with self.stem.lock:  # several threads of a test may ask at once
+            lane: JudgeLane | None = self.lane
+            if self.stem.dead or lane is not None:
+                return lane or self.stem
+            ours, theirs = socket.socketpair()
+            with theirs:
+                self.stem.spare = theirs
+                self.stem.request("fork")
+            ours.settimeout(self.order["deadline"])
+            self.lane = self.stem.clone(ours)
+            return self.lane
 
     def begin(self, item: Any) -> None:
         self.item, self.findings, self.said, self.calls = item, [], {}, 0
@@ -356,6 +402,8 @@ class Seam:
         self.lineup.forget()
         if lane is not None:
             lane.sock.close()
+            if lane.loop is not None:
+                lane.loop.close()
             for name, module in list(sys.modules.items()):
                 if type(module) is TwinModule and self.stem.twins.get(number_of(module)) is not module:
                     del sys.modules[name]  # the next test imports it afresh, in its own process
@@ -408,6 +456,12 @@ class Seam:
     def _is_of_tests(self, module: Any) -> bool:
         file = getattr(module, "__file__", None)
         return isinstance(file, str) and file.startswith(self.checkout + os.sep) and not self.is_subject(file)
+
+    def is_plain(self, value: Any) -> bool:
+        """Whether a value is an object of a test class; descriptors of the code keep values in its dictionary."""
+        if isinstance(value, (type, types.FunctionType, types.MethodType, types.ModuleType, unittest.TestCase)):
+            return False
+        return self._is_of_tests(sys.modules.get(type(value).__module__))
 
     # acts of a test that only work in one process
 

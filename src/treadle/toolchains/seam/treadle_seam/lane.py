@@ -11,9 +11,12 @@ import copy
 import sys
 import threading
 import types
+from collections import OrderedDict
 from typing import Any, Callable, cast  # noqa: UP035 - this runs on old versions too
 
+from .clock import real_monotonic, standard_name
 from .twins import (
+    KINDS,
     MUTABLE,
     OPERATIONS,
     PAYLOADS,
@@ -23,6 +26,7 @@ from .twins import (
     TwinFunction,
     TwinMeta,
     TwinModule,
+    inner,
     is_twin,
     number_of,
     twin_class,
@@ -62,6 +66,8 @@ _RENAMED = {"_io": "io", "posixpath": "os.path", "concurrent.futures._base": "co
 
 def standard_class(kind: type) -> tuple[str, str] | None:
     """The module and the name of a class of the standard library that may cross by its name."""
+    if standard_name(kind):
+        return "datetime", standard_name(kind).partition(".")[2]
     module = getattr(kind, "__module__", "")
     is_error = issubclass(kind, BaseException)
     for one in (module, _RENAMED.get(module, ""), type_name(kind).rpartition(".")[0]):
@@ -298,6 +304,26 @@ class SeamLane(Codec):
     def do_method(self, owner: Any, name: Any, args: Any, kwargs: Any) -> Any:
         return getattr(owner, self.may_get(owner, name))(*args, **kwargs)
 
+    def do_signature(self, function: Any) -> Any:
+        import inspect  # noqa: PLC0415 - the subject may never need it
+
+        try:
+            parameters = inspect.signature(function).parameters.values()
+        except (TypeError, ValueError):
+            return None
+        return tuple(
+            (
+                one.name,
+                int(one.kind),
+                () if one.default is inspect.Parameter.empty else (self.default(function, one.name, one.default),),
+            )
+            for one in parameters
+        )
+
+    def default(self, function: Any, name: str, value: Any) -> Any:  # noqa: ARG002
+        """Return what the other side gets for the default of a parameter."""
+        return value
+
     def do_special(self, owner: Any, name: Any, args: Any, kwargs: Any) -> Any:
         if name not in SPECIALS:
             raise WireBreach("a method that is not special was asked for")
@@ -310,12 +336,26 @@ class SeamLane(Codec):
         return OPERATIONS[name](*operands)
 
     def do_drive(self, coroutine: Any) -> Any:
-        """Run a coroutine to its end; refuse one that waits for its own event loop, as loops are not shared."""
+        """Run a coroutine to its end, in an event loop of this side: the sides share none.
+
+        A loop that runs here already waits meanwhile, as it does for any other call.
+        """
+        import asyncio  # noqa: PLC0415 - only where there are coroutines
+
+        outer, loop = asyncio._get_running_loop(), self.loop
+        if loop is None or loop.is_running():
+            loop = asyncio.new_event_loop()
+            loop.time = real_monotonic()  # type: ignore[method-assign]
+            self.loop = self.loop or loop
+        asyncio._set_running_loop(None)
         try:
-            coroutine.send(None)
-        except StopIteration as end:
-            return end.value
-        raise CannotCross("a coroutine of the test waits for its own event loop")
+            return loop.run_until_complete(coroutine)
+        finally:
+            asyncio._set_running_loop(outer)
+            if loop is not self.loop:
+                loop.close()
+
+    loop: Any = None
 
     def do_copy(self, value: Any) -> Any:
         return copy.copy(value)
@@ -461,7 +501,8 @@ class SeamLane(Codec):
         def described() -> list[Any]:
             doc = getattr(value, "__doc__", None)
             names = [str(getattr(value, one, "") or "") for one in ("__name__", "__qualname__", "__module__")]
-            return [*names, doc[:_MAX_TEXT] if isinstance(doc, str) else None]
+            flags = value.__code__.co_flags & KINDS if type(value) is types.FunctionType else None
+            return [*names, doc[:_MAX_TEXT] if isinstance(doc, str) else None, flags]
 
         return self.handle(value, "f", described)
 
@@ -518,14 +559,14 @@ class SeamLane(Codec):
         if len(data) == 3:
             found = self.twins[number]
             if hashed is not None and not isinstance(found, (TwinMeta, TwinModule)):
-                found.__dict__["_seam_hash"] = hashed
+                inner(found)["_seam_hash"] = hashed
             return found
         if type(number) is not int or number in self.twins or (hashed is not None and type(hashed) is not int):
             raise WireBreach("a handle has a wrong number")
         made = self._make(number, data[3], data[4:])
         self.twins[number] = made
         if hashed is not None and not isinstance(made, (TwinMeta, TwinModule)):
-            made.__dict__["_seam_hash"] = hashed
+            inner(made)["_seam_hash"] = hashed
         return made
 
     def _make(self, number: int, kind: Any, parts: list[Any]) -> Any:
@@ -538,7 +579,11 @@ class SeamLane(Codec):
             base = next((one for one in MUTABLE if type(held) is one and isinstance(made, one)), None)
             if base is None:
                 raise WireBreach("a container holds something of another kind")
-            base.extend(made, held) if base is list else base.update(made, held)
+            if isinstance(made, OrderedDict):  # its order is not in the dictionary that it inherits from
+                for key, one in held.items():
+                    OrderedDict.__setitem__(made, key, one)
+            else:
+                base.extend(made, held) if base is list else base.update(made, held)
             return made
         if kind == "e":
             made = twin_instance(number, self.decode(parts[0]), self.decode(parts[1]))
@@ -547,7 +592,9 @@ class SeamLane(Codec):
             made = twin_instance(number, TwinFunction)
             for name, text in zip(("__name__", "__qualname__", "__module__", "__doc__"), parts):  # noqa: B905
                 if type(text) is str:
-                    made.__dict__[name] = text
+                    inner(made)[name] = text
+            if type(parts[4]) is int:
+                inner(made)["_seam_flags"] = parts[4]
             return made
         if kind == "m" and type(parts[0]) is str:
             module = TwinModule(parts[0])
@@ -648,11 +695,14 @@ def _real_base(kind: type) -> type:
 def _bases(kind: type, real: type) -> list[type]:
     """The bases of a class, and its real base where only a class of the standard library between them has it."""
     found = list(kind.__bases__)
-    if real is not object and not any(
-        issubclass(one, real) and (one is real or standard_class(one) is None or issubclass(one, BaseException))
-        for one in found
-    ):
-        found.append(real)
+    mutable = next((one for one in kind.__mro__ if one in MUTABLE), object)
+    for real_one in (real, mutable):
+        if real_one is not object and not any(
+            issubclass(one, real_one)
+            and (one is real_one or standard_class(one) is None or issubclass(one, BaseException))
+            for one in found
+        ):
+            found.append(real_one)
     return found
 
 

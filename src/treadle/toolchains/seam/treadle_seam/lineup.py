@@ -16,6 +16,7 @@ from .twins import TwinMeta, is_twin
 
 _PLAIN = (bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset, type(None))
 _FAR, _NEAR, _OTHERS = 8, 4, 4
+_SIZE = 10_000
 _TOO_MANY = 1 / 3
 """The share of far decoys that an honest comparison may accept: a number modulo seven equals every seventh."""
 
@@ -97,6 +98,8 @@ class Lineup:
     def _other(self, value: Any, number: int) -> Any:
         if type(value) is bool:
             return not value
+        if type(value) is int and abs(value) < _SIZE:  # it may be a size: a far one would take all memory
+            return value + self._draw.randrange(2, _SIZE) * self._draw.choice((1, -1))
         close = near(value, self._draw) if number % 4 < 2 else []
         return self._draw.choice(close) if close else self._far(value)
 

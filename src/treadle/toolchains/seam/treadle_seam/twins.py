@@ -8,7 +8,11 @@ exceptions.
 
 from __future__ import annotations
 
+import collections
+import datetime
+import enum
 import operator
+import sys
 import types
 from typing import Any, Callable  # noqa: UP035 - this runs on old versions too
 
@@ -62,7 +66,20 @@ _SPECIAL: dict[str, tuple[str, bool]] = {
     **{f"__{name}__": (name, False) for name in "format bytes reversed index trunc floor ceil fspath".split()},
     "__length_hint__": ("length_hint", False),
 }
-METHODS = ("__enter__", "__exit__", "__call__", "__missing__", "__await__", "__aiter__", "__anext__", "__aenter__")
+METHODS = (
+    "__get__",
+    "__set__",
+    "__delete__",
+    "__set_name__",
+    "__enter__",
+    "__exit__",
+    "__call__",
+    "__missing__",
+    "__await__",
+    "__aiter__",
+    "__anext__",
+    "__aenter__",
+)
 """Special methods that cross as a call of the method, as no operator of `OPERATIONS` stands for them."""
 SPECIALS = (*_SPECIAL, "__eq__", *METHODS, "__aexit__")
 _HIDDEN = (
@@ -93,7 +110,7 @@ def number_of(twin: Any) -> int:
 
 def ask(twin: Any, name: str) -> Any:
     """Get an attribute of a twin's original."""
-    if name.startswith(_HIDDEN) or name in _PROTOCOLS:
+    if name.startswith(_HIDDEN) or name in _PROTOCOLS or _is_ours(twin):
         raise AttributeError(name)
     lane = PRESENT.lane()
     if lane.is_decoding:  # `ABCMeta.register` reads attributes of a class that the decoder is still making
@@ -157,7 +174,7 @@ def _equal(self: Any, other: Any) -> Any:
 
 
 def _hash(self: Any) -> int:
-    known = self.__dict__.get("_seam_hash")
+    known = inner(self).get("_seam_hash")
     if known is None:
         known = PRESENT.lane().operate("hash", (self,))
         if type(known) is not int:
@@ -175,6 +192,65 @@ _FORWARDERS: dict[str, Callable[..., Any]] = {
 }
 
 
+def _signature(twin: Any) -> Any:
+    """Return the signature of a callable of the other side, from the names, kinds and defaults of its parameters."""
+    import inspect  # noqa: PLC0415 - the subject may never need it
+
+    parameters = PRESENT.lane().request("signature", twin) if not _is_ours(twin) else None
+    if parameters is None:
+        raise AttributeError("__signature__")
+    try:
+        made = [
+            inspect.Parameter(name, inspect._ParameterKind(kind), **({"default": default[0]} if default else {}))
+            for name, kind, default in parameters
+        ]
+        return inspect.Signature(made)
+    except (TypeError, ValueError, LookupError) as error:
+        return PRESENT.lane().refuse(f"a signature is malformed ({error})")
+
+
+def _is_ours(twin: Any) -> bool:
+    """Whether a class is one of this module, with no original."""
+    return isinstance(twin, type) and not number_of(twin)
+
+
+KINDS = 0x20 | 0x80 | 0x200
+"""The flags of the code of generators, coroutines and asynchronous generators."""
+
+
+def _empty_codes() -> dict[int, Any]:
+    def plain() -> None: ...
+
+    def generator() -> Any:
+        yield
+
+    async def coroutine() -> None: ...
+
+    async def both() -> Any:
+        yield
+
+    codes = [one.__code__ for one in (plain, generator, coroutine, both)]
+    return {one.co_flags & KINDS: one.replace(co_filename="", co_name="") for one in codes}
+
+
+_CODES = _empty_codes()
+
+
+def _code_like(signature: Any, flags: int) -> Any:
+    """Return an empty code with the parameters of a signature."""
+    parameters, code = list(signature.parameters.values()), _CODES.get(flags, _CODES[0])
+    count = [sum(one.kind == kind for one in parameters) for kind in range(5)]
+    ordered = sorted(parameters, key=lambda one: (one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD), one.kind))
+    return code.replace(
+        co_posonlyargcount=count[0],
+        co_argcount=count[0] + count[1],
+        co_kwonlyargcount=count[3],
+        co_nlocals=len(ordered),
+        co_varnames=tuple(one.name for one in ordered),
+        co_flags=code.co_flags | 4 * count[2] | 8 * count[4],
+    )
+
+
 class Bound:
     """A bound method of a twin: one request gets and calls it."""
 
@@ -187,6 +263,8 @@ class Bound:
         if kind is None:
             return lane.request("method", owner, name, args, kwargs)
         return lane.request("inherited", kind, owner, name, args, kwargs)
+
+    __signature__ = property(_signature)
 
     @property
     def __self__(self) -> Any:
@@ -219,6 +297,10 @@ class TwinMethod:
     def __init__(self, name: str) -> None:
         self.name = name
 
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:  # `mock` asks the dictionary of a class which of its attributes are methods
+        return types.FunctionType
+
     def __set_name__(self, owner: Any, name: str) -> None:
         self.owner = owner
 
@@ -234,11 +316,11 @@ class TwinMeta(type):
 
     def __new__(cls, name: str, bases: tuple[type, ...], names: dict[str, Any], **more: Any) -> Any:
         if "_seam_" in names or not bases:
-            return super().__new__(cls, name, bases, names)
+            return type.__new__(cls, name, bases, names)  # not that of `EnumMeta`
         return PRESENT.lane().subclass(name, bases, names, more)
 
     def __init__(cls, name: str, bases: tuple[type, ...], names: dict[str, Any], **_: Any) -> None:
-        super().__init__(name, bases, names)
+        type.__init__(cls, name, bases, names)
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         return PRESENT.lane().construct(cls, args, kwargs)
@@ -277,25 +359,73 @@ class TwinMeta(type):
     def __instancecheck__(cls, instance: Any) -> bool:
         if type.__instancecheck__(cls, instance):
             return True
-        if not _class_get(cls, "_seam_virtual"):
-            return False
-        return PRESENT.lane().operate("isinstance", (instance, cls)) is True
+        return _may_ask(cls) and PRESENT.lane().operate("isinstance", (instance, cls)) is True
 
     def __subclasscheck__(cls, kind: Any) -> bool:
         if type.__subclasscheck__(cls, kind):
             return True
-        if not _class_get(cls, "_seam_virtual"):
-            return False
-        return PRESENT.lane().operate("issubclass", (kind, cls)) is True
+        return _may_ask(cls) and PRESENT.lane().operate("issubclass", (kind, cls)) is True
 
     def __dir__(cls) -> Any:
-        return PRESENT.lane().operate("dir", (cls,))
+        return type.__dir__(cls) if _is_ours(cls) else PRESENT.lane().operate("dir", (cls,))
+
+    __signature__ = property(_signature)
 
     def __repr__(cls) -> str:
         return f"<class '{cls.__module__}.{cls.__qualname__}'>"
 
 
-class Twin(metaclass=TwinMeta):
+def _may_ask(kind: Any) -> bool:
+    """Whether the original of a class decides on its instances, and can be asked now.
+
+    `ABCMeta` asks classes that the decoder is still making, and those that earlier tests have registered.
+    """
+    if not _class_get(kind, "_seam_virtual"):
+        return False
+    lane = PRESENT.lane()
+    return not lane.is_decoding and lane.twins.get(number_of(kind)) is kind
+
+
+class TwinEnumMeta(TwinMeta, enum.EnumMeta):  # type: ignore[misc]
+    """The metaclass of the twins of enumerations."""
+
+    @classmethod
+    def __prepare__(cls, *_: Any, **__: Any) -> Any:
+        return {}
+
+    def __reversed__(cls) -> Any:
+        return PRESENT.lane().operate("reversed", (cls,))
+
+    @property
+    def __members__(cls) -> Any:
+        return ask(cls, "__members__")
+
+
+_ENUMS: tuple[Any, ...] = tuple(
+    getattr(enum, name)
+    for name in "Enum IntEnum Flag IntFlag StrEnum ReprEnum".split()
+    if isinstance(getattr(enum, name, None), type)
+)
+
+
+class _Inner:
+    """Has the dictionary of a twin itself; the `__dict__` of a twin is that of its original."""
+
+
+inner: Callable[[Any], dict[str, Any]] = vars(_Inner)["__dict__"].__get__
+
+
+class _Doc:
+    """The docstring of a twin class; each instance may have its own."""
+
+    def __init__(self, text: str | None) -> None:
+        self.text = text
+
+    def __get__(self, instance: Any, kind: Any = None) -> Any:
+        return self.text if instance is None else ask(instance, "__doc__")
+
+
+class Twin(_Inner, metaclass=TwinMeta):
     """The root of all twin classes."""
 
     _seam_: Any = None
@@ -311,9 +441,18 @@ class Twin(metaclass=TwinMeta):
             BaseException.__setattr__(self, name, value)
             return
         PRESENT.lane().request("set", self, name, value)
+        if not name.startswith("_seam_"):
+            inner(self).pop(name, None)
 
     def __delattr__(self, name: str) -> None:
         PRESENT.lane().request("delete", self, name)
+
+    @property
+    def __dict__(self) -> Any:  # type: ignore[override]
+        try:
+            return ask(self, "__dict__")
+        except AttributeError:
+            return {name: one for name, one in inner(self).items() if not name.startswith("_seam_")}
 
     def __dir__(self) -> Any:
         return PRESENT.lane().operate("dir", (self,))
@@ -339,6 +478,41 @@ class TwinFunction(Twin):
     """The twin of a function."""
 
     _seam_ = 0
+    __signature__ = property(_signature)
+
+    @property
+    def __wrapped__(self) -> Any:
+        if "_seam_flags" not in inner(self):
+            raise AttributeError("__wrapped__")
+        return PRESENT.lane().request("get", self, "__wrapped__")
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        return types.FunctionType if "_seam_flags" in inner(self) else type(self)
+
+    @property
+    def __code__(self) -> Any:
+        """An empty code with the same parameters and of the same kind, which `inspect` and decorators look for."""
+        held = inner(self)
+        if "_seam_flags" not in held:
+            raise AttributeError("__code__")
+        if "_seam_code" not in held:
+            held["_seam_code"] = _code_like(_signature(self), held["_seam_flags"])
+        return held["_seam_code"]
+
+    @property
+    def __defaults__(self) -> Any:
+        if "_seam_flags" not in inner(self):
+            raise AttributeError("__defaults__")
+        given = [one for one in _signature(self).parameters.values() if one.kind < one.VAR_POSITIONAL]
+        return tuple(one.default for one in given if one.default is not one.empty) or None
+
+    @property
+    def __kwdefaults__(self) -> Any:
+        if "_seam_flags" not in inner(self):
+            raise AttributeError("__kwdefaults__")
+        given = [one for one in _signature(self).parameters.values() if one.kind == one.KEYWORD_ONLY]
+        return {one.name: one.default for one in given if one.default is not one.empty} or None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return PRESENT.lane().request("call", self, args, kwargs)
@@ -391,6 +565,9 @@ class TwinModule(types.ModuleType):
         PRESENT.lane().request("delete", self, name)
 
     def __dir__(self) -> Any:
+        # A library that freezes the clock replaces it in every module; the subject's own modules follow by the mirror.
+        if str(sys._getframe(1).f_globals.get("__name__")).startswith("freezegun"):
+            return []
         return PRESENT.lane().operate("dir", (self,))
 
 
@@ -411,6 +588,14 @@ PAYLOADS = tuple(BASES.values())
 
 MUTABLE = (list, dict, set)
 """Mutable builtins: the twin is one, too, so that `isinstance` holds; operations still ask the original."""
+HEIRS = (collections.OrderedDict, collections.defaultdict, collections.Counter)
+"""Dictionaries of the standard library that twins may inherit from, for `isinstance`."""
+_WITHOUT_STATE: tuple[Any, ...] = (datetime.tzinfo,)
+"""More classes to inherit from: `datetime` takes no time zone of another class."""
+
+
+def _asking(name: str) -> Callable[[Any], Any]:
+    return lambda twin: ask(twin, name)
 
 
 def twin_class(number: int, description: list[Any], bases: list[Any]) -> Any:
@@ -422,7 +607,7 @@ def twin_class(number: int, description: list[Any], bases: list[Any]) -> Any:
     names: dict[str, Any] = {
         "__module__": module,
         "__qualname__": qualname,
-        "__doc__": doc if type(doc) is str else None,
+        "__doc__": _Doc(doc if type(doc) is str else None),
         "_seam_": number,
         "_seam_virtual": is_virtual is True,
     }
@@ -440,12 +625,22 @@ def twin_class(number: int, description: list[Any], bases: list[Any]) -> Any:
     real = tuple(
         base
         for base in bases
-        if isinstance(base, TwinMeta) or base in PAYLOADS or base in MUTABLE or _is_exception(base)
+        if isinstance(base, TwinMeta)
+        or base in PAYLOADS
+        or base in MUTABLE
+        or base in HEIRS
+        or base in _ENUMS
+        or base in _WITHOUT_STATE
+        or _is_exception(base)
     )
     if not any(isinstance(base, TwinMeta) for base in real):
         real = (Twin, *real)
+    meta = TwinMeta
+    if any(isinstance(base, enum.EnumMeta) for base in real):
+        meta = TwinEnumMeta
+        names.update({one: property(_asking(one)) for one in ("name", "value")})
     try:
-        made = TwinMeta(name, real, names)
+        made = meta(name, real, names)
     except TypeError as error:
         raise WireBreach(f"the class {qualname[:80]} cannot be: {error}") from None
     for base in bases:
@@ -482,7 +677,7 @@ def twin_instance(number: int, kind: Any, payload: Any = None) -> Any:
     base = next((one for one in kind.__mro__ if one in PAYLOADS or _is_exception(one)), None)
     try:
         if base is None:
-            made = next((one for one in kind.__mro__ if one in MUTABLE), object).__new__(kind)
+            made = next((one for one in kind.__mro__ if one in MUTABLE or one in HEIRS), object).__new__(kind)
         elif _is_exception(base):
             made = base.__new__(kind, *payload)
         else:
@@ -491,5 +686,5 @@ def twin_instance(number: int, kind: Any, payload: Any = None) -> Any:
             made = base.__new__(kind, payload)
     except TypeError as error:
         raise WireBreach(f"an object cannot be: {error}") from None
-    made.__dict__["_seam_"] = number
+    inner(made)["_seam_"] = number
     return made

@@ -25,6 +25,8 @@ from collections import OrderedDict, deque
 from operator import is_not
 from typing import Any, Callable  # noqa: UP035 - this runs on old versions too
 
+from .clock import standard_name
+
 MAX_FRAME = 32_000_000
 MAX_DEPTH = 150
 MAX_SHARED = 200_000
@@ -311,8 +313,9 @@ class Codec:
             self._is_copy = before
 
     def _find_encoder(self, kind: type) -> Callable[[Any], Any]:
-        name = type_name(kind)
-        if name in _LATER and is_standard(kind, name):
+        date = standard_name(kind)
+        name = date or type_name(kind)
+        if date or (name in _LATER and is_standard(kind, name)):
             tag, parts = _LATER[name]
             self.encoders[kind] = lambda one: ["x", tag, *map(self.encode, parts(one))]
         elif name == "collections.Counter" and is_standard(kind, name):
