@@ -30,6 +30,8 @@ class SeamError extends Error {}
 const note = (what) => appendFileSync(order.notes, `${stringify(what)}\n`);
 const running = [];
 let uncrossable = '';
+let environment = { ...process.env };
+let usesEnvironment = false;
 
 function tell(kind, reason) {
   const test = running.at(-1);
@@ -183,11 +185,14 @@ class JudgeLane extends Lane {
       one.last = value;
       super.request('patch', one.root, one.name, value === one.original ? undefined : value, value === one.original);
     }
-    if (!order.environment) return;
-    const text = stringify(process.env);
-    if (text === this.environment) return;
-    if (this.environment !== undefined) super.request('environment', { ...process.env });
-    this.environment = text;
+    if (!usesEnvironment) return;
+    const changed = [];
+    for (const name of new Set([...Object.keys(environment), ...Object.keys(process.env)])) {
+      if (environment[name] !== process.env[name]) changed.push(name, process.env[name]);
+    }
+    if (!changed.length) return;
+    environment = { ...process.env };
+    super.request('environment', ...changed);
   }
 
   // modules
@@ -273,6 +278,7 @@ registerHooks({
     if (own.has(path)) {
       const text = fs.readFileSync(path, 'utf8');
       if (/\bmock\s*\.\s*module\s*\(/.test(text)) uncrossable ||= 'the test replaces a module';
+      usesEnvironment ||= text.includes('process.env');
       return next(url, context);
     }
     if (context.conditions?.includes('require')) {

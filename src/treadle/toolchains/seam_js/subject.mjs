@@ -86,9 +86,11 @@ class SubjectLane extends Lane {
     owner[name] = isOriginal ? this.originals.get(key) : value;
   }
 
-  do_environment(values) {
-    for (const name of Object.keys(process.env)) if (!(name in values)) delete process.env[name];
-    Object.assign(process.env, values);
+  do_environment(...changed) {
+    for (let at = 0; at < changed.length; at += 2) {
+      if (changed[at + 1] === undefined) delete process.env[changed[at]];
+      else process.env[changed[at]] = changed[at + 1];
+    }
   }
 }
 
