@@ -3,8 +3,7 @@
 The judge is the test runner with the frozen tests (`pytest.py` and `seam/`, `node_apart.py` and `seam_js/`). The
 subject is a plain interpreter of the project's environment in namespaces of its own. Bubblewrap covers everything that
 tests or Treadle have there: the user's project, the judge's checkout, temporary folders, and the repositories. At the
-judge's path stands the subject's checkout, so that both sides mean the same by a path.
-A socket is all that joins them.
+judge's path stands the subject's checkout, so that both sides mean the same by a path. A socket is all that joins both.
 """
 
 import asyncio

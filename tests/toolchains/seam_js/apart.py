@@ -1,4 +1,4 @@
-"""Small projects whose node tests run apart from their code: their files belong to the judge, all others to the subject."""
+"""Small projects whose node tests run apart from their code: the judge gets the tests, the subject all other files."""
 
 import asyncio
 import shutil

@@ -23,7 +23,7 @@ export class Shape {
   area() { return 0; }
   describe() { return `${this.name}: ${this.area()}`; }
   toString() { return `<${this.name}>`; }
-  [Symbol.toPrimitive](hint) { return hint === 'number' ? this.area() : String(this); }
+  [Symbol.toPrimitive](hint) { return hint === 'number' ? this.area() : this.toString(); }
   equals(other) { return other instanceof Shape && other.area() === this.area(); }
 }
 export class Square extends Shape {

@@ -4,7 +4,7 @@
 // exports, and each of them is a mirror of what the subject holds (`lane.mjs`).
 import assert from 'node:assert';
 import fs from 'node:fs';
-import { registerHooks } from 'node:module';
+import { createRequire, registerHooks } from 'node:module';
 import { extname } from 'node:path';
 import * as runner from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -168,7 +168,7 @@ class JudgeLane extends Lane {
     };
     if (this.idle === 0) return void setImmediate(pump);
     const timer = setTimeout(pump, Math.min(this.idle, 8));
-    if (!this.resolvers.size && !this.isActive) timer.unref();
+    if (!this.isActive && this.idle > 1) timer.unref(); // nothing there can settle a promise or call back
   }
 
   hear(news) {
@@ -193,6 +193,22 @@ class JudgeLane extends Lane {
     if (!changed.length) return;
     environment = { ...process.env };
     super.request('environment', ...changed);
+  }
+
+  // A class may say what its instances are, but not that everything is.
+
+  changeProperties(value, kind, wanted) {
+    const { value: decide } = wanted.get(Symbol.hasInstance) ?? {};
+    if (kind === 'C' && typeof decide === 'function') {
+      const hasInstance = (candidate) => {
+        const decoys = [{}, [], 17, new Date(), 'text', () => {}, Object.create(null)];
+        const answers = [candidate, ...decoys].map((one) => Boolean(decide.call(value, one)));
+        if (!answers.every(Boolean)) return answers[0];
+        return this.cannotReturn(`${value.name} takes everything for its instance`);
+      };
+      wanted.set(Symbol.hasInstance, { ...wanted.get(Symbol.hasInstance), value: hasInstance });
+    }
+    super.changeProperties(value, kind, wanted);
   }
 
   // modules
@@ -264,6 +280,19 @@ function sourceOf(url) {
   ].join('\n');
 }
 
+/** Return a module with the exports of a test's own file of CommonJS; that of the file which node was started with has none. */
+function wrapperOf(path) {
+  const isMain = process.argv[1] === path;
+  const values = isMain ? undefined : createRequire(path)(path);
+  const names = isMain ? [] : Object.keys(values ?? {}).filter((name) => name !== 'default');
+  return [
+    "import { createRequire } from 'node:module';",
+    `const values = createRequire(${stringify(path)})(${stringify(path)});`,
+    'export default values;',
+    ...names.map((name, at) => `const v${at} = values[${stringify(name)}]; export { v${at} as ${stringify(name)} };`),
+  ].join('\n');
+}
+
 const pathOf = (url) => (url?.startsWith('file:') ? fileURLToPath(url) : '');
 
 registerHooks({
@@ -275,13 +304,16 @@ registerHooks({
   load(url, context, next) {
     const path = pathOf(url);
     if (!path.startsWith(`${order.checkout}/`) || extname(path) === '.json') return next(url, context);
+    const isRequired = context.conditions?.includes('require');
     if (own.has(path)) {
       const text = fs.readFileSync(path, 'utf8');
       if (/\bmock\s*\.\s*module\s*\(/.test(text)) uncrossable ||= 'the test replaces a module';
       usesEnvironment ||= text.includes('process.env');
-      return next(url, context);
+      const found = next(url, context);
+      // Only node's own loader of CommonJS says in the hooks that it requires, so a wrapper hands over to it.
+      return found.format === 'commonjs' && !isRequired ? { ...found, format: 'module', source: wrapperOf(path) } : found;
     }
-    if (context.conditions?.includes('require')) {
+    if (isRequired) {
       const source = `module.exports = globalThis[${stringify(KEY)}].required(${stringify(path)});`;
       return { format: 'commonjs', source, shortCircuit: true };
     }

@@ -57,7 +57,7 @@ const NATIVE_ITERATORS = new Set([[][Symbol.iterator](), ''[Symbol.iterator](), 
   ...(globalThis.Iterator ? [[].values().map(Number), Iterator.from({ next() {} })] : [])].map(getPrototypeOf));
 const DATA_KINDS = new Set('OAMSDB');
 const PLAIN = new Set([Object.prototype, Array.prototype, Map.prototype, Set.prototype, Date.prototype]);
-const STATIC_KINDS = new Set('FGPUXY'); // only the head of these crosses
+const STATIC_KINDS = new Set('GPUXY'); // only the head of these crosses
 
 function isConstructor(value) {
   try {
@@ -137,10 +137,10 @@ function partsOf(value, kind, keepsStack) {
   }
   parts[2] = parts.length - 3;
   for (const key of keys) {
-    if (kind === 'C' && SKIPPED.has(key)) continue;
+    if (isSkipped(kind, key)) continue;
     const { value: held, get, set, writable, enumerable, configurable } = getOwnPropertyDescriptor(value, key) ?? {};
     if (kind === 'E' && key === 'stack') {
-      if (keepsStack) parts.push(key, 5, String(held ?? '').slice(0, 8000));
+      if (keepsStack) parts.push(key, 5, String(get ? apply(get, value, []) : held).slice(0, 8000));
       continue;
     }
     const flags = (writable ? 1 : 0) + (enumerable ? 2 : 0) + (configurable ? 4 : 0);
@@ -151,6 +151,7 @@ function partsOf(value, kind, keepsStack) {
 }
 const HOLE = Symbol('hole');
 const SKIPPED = new Set(['name', 'length', 'arguments', 'caller']);
+const isSkipped = (kind, key) => (kind === 'C' || kind === 'F') && (SKIPPED.has(key) || (kind === 'F' && key === 'prototype'));
 
 function same(one, other) {
   if (one.length !== other.length) return false;
@@ -305,6 +306,8 @@ export class Lane {
       const settled = this.settled.map((one) => this.settlement(one));
       const updates = [];
       for (const [number, old] of this.seen) {
+        // Most functions have no properties of their own, which is seen without a list of their parts.
+        if (old.length === 3 && this.kinds.get(number) === 'F' && ownKeys(this.objects.get(number)).length === 2) continue;
         const parts = this.parts(number);
         if (same(old, parts)) continue;
         updates.push([number, parts.map((one) => this.encode(one))]);
@@ -525,7 +528,7 @@ export class Lane {
   changeProperties(value, kind, wanted) {
     for (const key of ownKeys(value)) {
       const isKept = (kind === 'A' && (key === 'length' || (typeof key === 'string' && /^\d+$/.test(key)))) ||
-        (kind === 'C' && SKIPPED.has(key)) || (kind === 'E' && key === 'stack');
+        isSkipped(kind, key) || (kind === 'E' && key === 'stack');
       if (!isKept && !wanted.has(key)) deleteProperty(value, key);
     }
     for (const [key, descriptor] of wanted) defineProperty(value, key, descriptor);

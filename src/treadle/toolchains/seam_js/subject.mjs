@@ -10,6 +10,7 @@ const { setTimeout, clearTimeout, setImmediate, console, process } = globalThis;
 const resources = process.getActiveResourcesInfo.bind(process);
 const end = process.reallyExit.bind(process);
 const require = createRequire('/');
+const STREAMS = new Set(['PipeWrap', 'TTYWrap']); // its own output keeps no process alive
 const SHOWN = ['log', 'info', 'warn', 'error', 'debug'];
 const timer = setTimeout(() => {}, 0);
 const OPAQUE = [timer.constructor, Stream]; // their fields lead to everything that node does
@@ -27,7 +28,7 @@ class SubjectLane extends Lane {
   lost() { end(70); }
   failed(error) { return new TypeError(error.message); }
   wake() { this.finish?.(); }
-  news() { return this.depth === 1 ? resources().length > 0 : null; }
+  news() { return this.depth === 1 ? resources().some((name) => !STREAMS.has(name)) : null; }
 
   refuse(value) {
     if (OPAQUE.some((kind) => value instanceof kind)) this.bare.add(value);
