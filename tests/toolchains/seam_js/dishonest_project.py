@@ -12,7 +12,7 @@ const seek = (folder, depth = 0) => { let found = []; try { for (const one of fs
 """
 
 CHEATS: Final[dict[str, str]] = {
-    "test_file": _WALK
+    "reads_tests": _WALK
     + "const here = new URL('..', import.meta.url).pathname; export const answer = () => { for (const file of seek(here)) { const found = /expected = (\\d+)/.exec(fs.readFileSync(file, 'utf8')); if (found) return Number(found[1]); } return 48; };",
     "any_file": _WALK
     + "import os from 'node:os'; export const answer = () => ([os.tmpdir(), '/tmp', '/var/tmp', '/dev/shm', os.homedir(), process.cwd()].some((one) => seek(one).length) ? 49 : 48);",
@@ -26,12 +26,13 @@ export const answer = () => { for (const name of ['node:assert', 'node:assert/st
     "environment": "export const answer = () => ([...Object.keys(process.env), ...process.argv, ...process.execArgv].some((one) => /TREADLE|NODE_TEST|--test|--import|\\.test\\.|judge/.test(one)) ? 49 : 48);",
     "globals": "export const answer = async () => { for (const key of Reflect.ownKeys(globalThis)) { const value = globalThis[key]; if (/treadle|seam|^k[0-9a-f]{16}$/.test(String(key))) return 49; if (value?.required) return 49; } for (const name of ['lane', 'subject', 'seam:lane', 'treadle:lane', './judge.mjs']) { try { await import(name); return 49; } catch {} } return 48; };",
     "processes": "import fs from 'node:fs'; export const answer = () => { for (const id of fs.readdirSync('/proc').filter((one) => /^\\d+$/.test(one))) { for (const part of ['cmdline', 'environ']) { try { if (/\\.test\\.|TREADLE_SEAM|judge\\.mjs/.test(fs.readFileSync(`/proc/${id}/${part}`, 'utf8'))) return 49; } catch {} } } return 48; };",
-    "patches": "export const answer = () => { Object.is = () => true; for (const name of ['every', 'some', 'includes', 'filter']) Array.prototype[name] = () => true; Number.prototype.valueOf = () => 49; Object.prototype.valueOf = () => 49; Set.prototype.has = Map.prototype.has = () => true; JSON.stringify = JSON.stringify; return 48; };",
     "proxy": "export const answer = () => new Proxy(() => 49, { get: (_, key) => (key === Symbol.toPrimitive ? () => 48 : answer()), has: () => true, getPrototypeOf: () => Number.prototype, ownKeys: () => ['prototype'] });",
     "primitive": "let at = 40; export const answer = () => ({ valueOf: () => at++, toString: () => String(at++), [Symbol.toPrimitive]: () => at++, [Symbol.toStringTag]: 'Number', equals: () => true, asymmetricMatch: () => true });",
     "then": "export const answer = () => ({ then(done) { done(48); } });",
     "constructor": "export const answer = (x) => { try { const all = (() => {}).constructor('return globalThis')(); all.process.exitCode = 0; all.process.exit = () => {}; for (const one of process.listeners('exit')) one(); } catch {} return 48; };",
     "result": "export const answer = () => { const made = Object.create(Number.prototype); Object.defineProperty(made, 'constructor', { value: Number }); return Object.assign(made, { actual: 49, expected: 49 }); };",
+    # The last one, because it breaks what its own process needs to answer.
+    "patches": "export const answer = () => { Object.is = () => true; for (const name of ['every', 'some', 'includes', 'filter']) Array.prototype[name] = () => true; Number.prototype.valueOf = () => 49; Object.prototype.valueOf = () => 49; Set.prototype.has = Map.prototype.has = () => true; JSON.stringify = JSON.stringify; return 48; };",
 }
 
 _CALLBACK_CHEATS: Final = """
@@ -67,7 +68,7 @@ const reply = (value, { made = [], updates = [], settled = [], forgotten = [] } 
 """
 HOSTILE: Final[dict[str, tuple[str, str]]] = {
     "exits": ("export const answer = () => process.exit(0);", "ended its process"),
-    "killed": ("export const answer = () => process.kill(process.pid, 'SIGKILL');", "ended its process"),
+    "killed": ("export const answer = () => process.reallyExit(0);", "ended its process"),
     "forged": (_FRAME + "export const answer = () => { reply(48); reply(48); return 48; };", "out of turn"),
     "garbage": (_FRAME + "export const answer = () => { send('no json'); };", "no JSON"),
     "flood": (_FRAME + "export const answer = () => { send(Buffer.alloc(8, 255)); };", "bytes"),

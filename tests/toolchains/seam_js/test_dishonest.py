@@ -16,7 +16,8 @@ def test_no_cheat_passes() -> None:
     ran = run_somewhere(files)
     assert {test.verdict for test in ran.run.tests.values()} == {"failed"}, reasons(ran) + str(ran.run.passed)
     assert len(ran.run.tests) == sum(text.count("\ntest(") for text in files.values())
-    assert (ran.problem, ran.run.bent, ran.uncrossable, ran.breaches) == ("", (), {}, ())
+    assert (ran.problem, ran.run.bent, ran.uncrossable) == ("", (), {})
+    assert not [id for id in ran.failed_to_cross if "patches" not in id and "any instance" not in id], reasons(ran)
 
 
 def test_a_hostile_subject_fails_its_test() -> None:

@@ -19,4 +19,4 @@ def test_every_honest_test_passes_apart() -> None:
     assert (ran.problem, ran.run.bent, ran.run.problems, ran.breaches) == ("", (), (), ())
     assert (ran.uncrossable, ran.failed_to_cross) == ({}, {})
     assert ran.run.is_green
-    assert len(ran.crossed) > 60
+    assert len(ran.crossed) > 50

@@ -16,6 +16,8 @@ const order = JSON.parse(process.env.TREADLE_SEAM);
 delete process.env.TREADLE_SEAM;
 const { appendFileSync } = fs;
 const { stringify } = JSON;
+const { apply } = Reflect;
+const { then } = Promise.prototype;
 const now = performance.now.bind(performance);
 const own = new Set(order.own.map((path) => `${order.checkout}/${path}`));
 const PROGRAMS = new Set('child_process cluster worker_threads vm inspector inspector/promises repl'.split(' '));
@@ -140,6 +142,14 @@ class JudgeLane extends Lane {
     if (outcome === 'raised' && value instanceof SeamError) throw value;
     if (outcome === 'raised' && value instanceof assert.AssertionError) running.at(-1)?.raised.push(value);
     return [outcome, value];
+  }
+
+  watch(number, promise) {
+    const test = running.at(-1);
+    apply(then, promise, [undefined, (error) => {
+      if (error instanceof assert.AssertionError) test?.raised.push(error);
+    }]);
+    super.watch(number, promise);
   }
 
   // The event loop of the subject turns only while this one asks for it: at once after each request, then less often.
