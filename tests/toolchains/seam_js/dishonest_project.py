@@ -12,7 +12,7 @@ const seek = (folder, depth = 0) => { let found = []; try { for (const one of fs
 """
 
 CHEATS: Final[dict[str, str]] = {
-    "reads_tests": _WALK
+    "reader": _WALK
     + "const here = new URL('..', import.meta.url).pathname; export const answer = () => { for (const file of seek(here)) { const found = /expected = (\\d+)/.exec(fs.readFileSync(file, 'utf8')); if (found) return Number(found[1]); } return 48; };",
     "any_file": _WALK
     + "import os from 'node:os'; export const answer = () => ([os.tmpdir(), '/tmp', '/var/tmp', '/dev/shm', os.homedir(), process.cwd()].some((one) => seek(one).length) ? 49 : 48);",

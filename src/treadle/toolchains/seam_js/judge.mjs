@@ -11,7 +11,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { types } from 'node:util';
 import { Breach, CannotCross, HungUp, Lane, MOST_DATA } from './lane.mjs';
 
-const { setTimeout, setImmediate, process } = globalThis;
+const { setTimeout, clearTimeout, setImmediate, process } = globalThis;
 const order = JSON.parse(process.env.TREADLE_SEAM);
 delete process.env.TREADLE_SEAM;
 const { appendFileSync } = fs;
@@ -161,10 +161,13 @@ class JudgeLane extends Lane {
   }
 
   schedule() {
-    if (this.isScheduled || this.dead) return;
+    if (this.dead || (this.isScheduled && (this.idle || !this.timer))) return;
+    clearTimeout(this.timer); // it may be one that keeps no process alive
+    this.timer = undefined;
     this.isScheduled = true;
     const pump = () => {
       this.isScheduled = false;
+      this.timer = undefined;
       if (this.dead) return;
       const before = this.resolvers.size;
       try {
@@ -177,8 +180,10 @@ class JudgeLane extends Lane {
       this.schedule();
     };
     if (this.idle === 0) return void setImmediate(pump);
-    const timer = setTimeout(pump, Math.min(this.idle, 8));
-    if (!this.isActive && this.idle > 1) timer.unref(); // nothing there can settle a promise or call back
+    this.timer = setTimeout(pump, Math.min(this.idle, 8));
+    // Wait for the subject only while somebody waits here, and something there can still settle a promise or call back.
+    const isAwaited = this.isActive && (running.length || this.resolvers.size);
+    if (!isAwaited && this.idle > 1) this.timer.unref();
   }
 
   hear(news) {
