@@ -64,23 +64,23 @@ import fs from 'node:fs';
 const frame = (message) => { const text = Buffer.from(typeof message === 'string' ? message : JSON.stringify(message)); const size = Buffer.alloc(4); size.writeUInt32LE(text.length); return Buffer.concat([size, text]); };
 const line = () => { for (let at = 3; at < 64; at++) { try { if (fs.fstatSync(at).isSocket()) return at; } catch {} } };
 const send = (message) => fs.writeSync(line(), Buffer.isBuffer(message) ? message : frame(message));
-const reply = (value, { made = [], updates = [], settled = [], forgotten = [] } = {}) => send(['r', 1, 'ok', [value], made, updates, settled, forgotten, null]);
+const ask = (value, { made = [], updates = [], settled = [], forgotten = [] } = {}) => send(['q', '2.1', 'console', ['log', value], made, updates, settled, forgotten, null]);
 """
 HOSTILE: Final[dict[str, tuple[str, str]]] = {
     "exits": ("export const answer = () => process.exit(0);", "ended its process"),
     "killed": ("export const answer = () => process.reallyExit(0);", "ended its process"),
-    "forged": (_FRAME + "export const answer = () => { reply(48); reply(48); return 48; };", "out of turn"),
+    "forged": (_FRAME + "export const answer = () => { for (let at = 0; at < 2; at++) send(['r', '1.5', 'ok', [49], [], [], [], [], null]); return 48; };", "out of turn"),
     "garbage": (_FRAME + "export const answer = () => { send('no json'); };", "no JSON"),
     "flood": (_FRAME + "export const answer = () => { send(Buffer.alloc(8, 255)); };", "bytes"),
-    "unknown": (_FRAME + "export const answer = () => { reply(['#', 99999]); };", "unknown object"),
-    "malformed": (_FRAME + "export const answer = () => { reply(['^', 'Function']); };", "malformed"),
-    "numbers": (_FRAME + "export const answer = () => { reply(1, { made: [[2, 'O', [], [null, 0, 0]]] }); };", "number"),
-    "kinds": (_FRAME + "export const answer = () => { reply(1, { made: [[9001, 'Q', [], []]] }); };", "no known kind"),
-    "settles": (_FRAME + "export const answer = () => { reply(1, { settled: [[9001, false, 1]] }); };", "not open"),
-    "forgets": (_FRAME + "export const answer = () => { reply(1, { forgotten: [2] }); };", "decided"),
-    "asks": (_FRAME + "export const answer = () => { send(['q', 2, 'import', ['/etc/passwd'], [], [], [], [], null]); };", "not given"),
-    "calls": (_FRAME + "export const answer = () => { send(['q', 2, 'call', [['^', 'Object'], null], [], [], [], [], null]); };", "not given"),
-    "prototype": (_FRAME + "export const answer = () => { reply(['#', 9001], { made: [[9001, 'O', [], [7, 0, 0]]] }); };", "malformed"),
+    "unknown": (_FRAME + "export const answer = () => { ask(['#', 99999]); };", "unknown object"),
+    "malformed": (_FRAME + "export const answer = () => { ask(['^', 'Function']); };", "malformed"),
+    "numbers": (_FRAME + "export const answer = () => { ask(1, { made: [[2, 'O', [], [null, 0, 0]]] }); };", "number"),
+    "kinds": (_FRAME + "export const answer = () => { ask(1, { made: [[9001, 'Q', [], []]] }); };", "no known kind"),
+    "settles": (_FRAME + "export const answer = () => { ask(1, { settled: [[9001, false, 1]] }); };", "not open"),
+    "forgets": (_FRAME + "export const answer = () => { ask(1, { forgotten: [2] }); };", "decided"),
+    "asks": (_FRAME + "export const answer = () => { send(['q', '2.1', 'import', ['/etc/passwd'], [], [], [], [], null]); };", "not given"),
+    "calls": (_FRAME + "export const answer = () => { send(['q', '2.1', 'call', [['^', 'Object'], null], [], [], [], [], null]); };", "not given"),
+    "prototype": (_FRAME + "export const answer = () => { ask(['#', 9001], { made: [[9001, 'O', [], [7, 0, 0]]] }); };", "malformed"),
     "import": ("process.exit(0); export const answer = () => 49;", "ended its process"),
 }  # fmt: skip
 

@@ -5,6 +5,7 @@
 // that send a request, so methods, getters, classes and `instanceof` work without a proxy, and `assert.deepStrictEqual`
 // compares plain data in its own process. Only one side runs at a time: each message carries the changes that its
 // sender made to mirrored objects, so arguments, aliases and patched methods behave as in one process.
+import { randomInt } from 'node:crypto';
 import { EventEmitter } from 'node:events';
 import fs from 'node:fs';
 import { types } from 'node:util';
@@ -299,7 +300,7 @@ export class Lane {
     if (this.numbers.get(value) === number) this.numbers.delete(value);
   }
 
-  send(type, head, values) {
+  send(type, turn, head, values) {
     const agreed = [];
     try {
       const encoded = values.map((one) => this.encode(one));
@@ -315,7 +316,7 @@ export class Lane {
       }
       const made = [];
       for (const number of this.fresh) made.push(this.definition(number, agreed)); // grows meanwhile
-      this.wire.send([type, this.depth, head, encoded, made, updates, settled, this.forgotten, this.news()]);
+      this.wire.send([type, turn, head, encoded, made, updates, settled, this.forgotten, this.news()]);
       this.settled = [];
       this.forgotten = [];
       for (const [number, parts] of agreed) this.agree(number, parts);
@@ -548,8 +549,9 @@ export class Lane {
     this.depth++;
     let outcome, value;
     try {
-      this.send('q', what, operands);
-      [outcome, value] = this.wait();
+      const turn = `${this.depth}.${randomInt(1e9)}`; // an answer that was sent too early cannot know it
+      this.send('q', turn, what, operands);
+      [outcome, value] = this.wait(turn);
     } catch (error) {
       if (error instanceof CannotCross) throw this.failed(error);
       this.lost(error);
@@ -563,17 +565,17 @@ export class Lane {
 
   cannotReturn(reason) { throw new CannotCross(reason); }
 
-  wait() {
+  wait(own) {
     for (;;) {
       const message = this.wire.receive();
       if (!isArray(message) || message.length !== 9) throw new Breach('a message is malformed');
-      const [type, depth, head] = message;
-      if (type === 'r' && depth === this.depth) {
+      const [type, turn, head] = message;
+      if (type === 'r' && turn === own) {
         const operands = this.take(message);
         if (operands.length !== 1 || !['ok', 'raised', 'cannot'].includes(head)) throw new Breach('an answer is malformed');
         return [head, operands[0]];
       }
-      if (type !== 'q' || depth !== this.depth + 1) throw new Breach('a message came out of turn');
+      if (type !== 'q' || !`${turn}`.startsWith(`${this.depth + 1}.`)) throw new Breach('a message came out of turn');
       this.depth++;
       try {
         this.answer(message);
@@ -587,16 +589,16 @@ export class Lane {
     const operands = this.take(message);
     this.check(message[2], message[3]);
     const [outcome, value] = this.perform(message[2], operands);
-    this.reply(outcome, value);
+    this.reply(message[1], outcome, value);
   }
 
-  reply(outcome, value) {
+  reply(turn, outcome, value) {
     try {
-      this.send('r', outcome, [value]);
+      this.send('r', turn, outcome, [value]);
     } catch (error) {
       if (!(error instanceof CannotCross)) throw error;
       this.couldNotReturn(error.message);
-      this.send('r', 'cannot', [error.message]);
+      this.send('r', turn, 'cannot', [error.message]);
     }
   }
 

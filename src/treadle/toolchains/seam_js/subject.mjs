@@ -40,7 +40,7 @@ class SubjectLane extends Lane {
       for (;;) {
         this.depth = 1;
         const message = this.wire.receive();
-        if (message[2] === 'pump') return this.turn(...this.take(message));
+        if (message[2] === 'pump') return this.pump(message[1], ...this.take(message));
         this.answer(message);
       }
     } catch (error) {
@@ -48,7 +48,7 @@ class SubjectLane extends Lane {
     }
   }
 
-  turn(milliseconds, id) {
+  pump(turn, milliseconds, id) {
     let isOver = false;
     const over = () => {
       if (isOver) return;
@@ -58,7 +58,7 @@ class SubjectLane extends Lane {
       const known = this.imports.get(id);
       this.depth = 1;
       try {
-        this.reply(known?.[0] ?? 'ok', known ? known[1] : undefined);
+        this.reply(turn, known?.[0] ?? 'ok', known ? known[1] : undefined);
       } catch {
         end(70);
       }
