@@ -91,9 +91,9 @@ class ToolchainSettings(_Section, frozen=True, kw_only=True):
     apart: Annotated[
         bool,
         kinds.FLAG,
-        "pytest with bubblewrap: whether to run the tests of criteria once more, at red and at green, in another "
-        "process than the code; a test that passes only beside the code is refused. Off by default, because some "
-        "honest tests cannot do that yet, such as those that freeze the clock.",
+        "pytest or `node --test` with bubblewrap: whether to run the tests of criteria once more, at red and at "
+        "green, in another process than the code; a test that passes only beside the code is refused. Off by default, "
+        "because some honest tests cannot do that yet, such as those that freeze the clock.",
     ] = False
     reruns: Annotated[int, kinds.whole(0), "How often to rerun a failing test, to see whether it is flaky."] = 2
     flaky: Annotated[

@@ -99,11 +99,17 @@ async def _obstacle(runner: Junit, program: str) -> str:
         )
     if runner.sandbox is not None and runner.sandbox.is_apart:
         return "in a container, judge and subject cannot be joined yet"
-    version = await _node_version(runner.command[0])
-    if version < _OLDEST:
-        found = ".".join(map(str, version)) or "not to be started"
-        return f"node has to be of version {'.'.join(map(str, _OLDEST))} or later, and is {found}"
-    return "" if program else NO_NAMESPACE
+    return await find_old_node(runner.command[0]) or ("" if program else NO_NAMESPACE)
+
+
+async def find_old_node(program: str) -> str:
+    """Return why this node cannot keep tests and code apart; empty if it can."""
+    version = await _node_version(program)
+    if not version:
+        return f"{program} cannot be started"
+    least = ".".join(map(str, _OLDEST))
+    found = ".".join(map(str, version))
+    return f"node has to be of version {least} or later, and is of version {found}" if version < _OLDEST else ""
 
 
 _versions: dict[str, tuple[int, ...]] = {}
