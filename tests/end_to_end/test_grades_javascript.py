@@ -119,6 +119,7 @@ def test_honest_work_on_a_node_project_is_proved(leaf: World) -> None:
     assert end.evidence()["verdict"] == "verified"
 
 
+@pytest.mark.soak
 def test_code_that_asks_for_its_runner_is_refused(leaf: World) -> None:
     leaf.agent("impl", write=ASKS_FOR_THE_RUNNER, exit={"type": "TestsPassed"})
     leaf.as_usual("impl")
