@@ -29,7 +29,16 @@ from treadle.protocol.model import Protocol
 from treadle.protocol.paths import is_test
 from treadle.protocol.reach import Reach
 from treadle.toolchains.apart import NO_NAMESPACE, mounting_program
-from treadle.toolchains.fitness import commands_of, cures, find_lacks, grade_lack, needs_tests, where_to_set
+from treadle.toolchains.fitness import (
+    can_run_apart,
+    commands_of,
+    cures,
+    find_lacks,
+    grade_lack,
+    needs_tests,
+    where_to_set,
+)
+from treadle.toolchains.node_apart import find_old_node
 from treadle.toolchains.process import command_environment
 from treadle.toolchains.toolchain import canary_fault, complete_settings
 
@@ -88,8 +97,8 @@ async def toolchain_lines(
         fix = f"set `toolchain.test` {where_to_set(has_file=has_file)}"
         lines.append(warn("toolchain test", "no command to run the tests with", fix, code="toolchain.missing"))
 
-    if protocol and settings.kind == "pytest" and (within is None or config.verification.minimum == "proved"):
-        lines.append(await _apart_line(config))
+    if protocol and can_run_apart(settings) and (within is None or config.verification.minimum == "proved"):
+        lines.append(await _apart_line(config, settings))
 
     if config.workspace.driver == CONTAINER:  # the programs of this machine say nothing about the image
         lines += [ok(f"toolchain {name}", f"{words[0]}, in the image") for name, words in named.items()]
@@ -145,7 +154,7 @@ async def _command_line(name: str, words: tuple[str, ...], root: Path, scratch: 
     return ok(what, detail)
 
 
-async def _apart_line(config: Config) -> Line:
+async def _apart_line(config: Config, settings: ToolchainSettings) -> Line:
     """Check whether tests can run apart from the code here; required if criteria must be proved."""
     what = "judge and subject"
     if not config.toolchain.apart:
@@ -154,6 +163,8 @@ async def _apart_line(config: Config) -> Line:
         why, fix = "tests and code share a process", "set `toolchain.apart = true`"
     elif config.workspace.driver == CONTAINER:
         why, fix = "in a container, tests and code share a process", "set `workspace.driver` to `worktree`"
+    elif settings.kind != "pytest" and (why := await find_old_node(settings.test[0])):
+        fix = "install a newer node"
     elif await mounting_program():
         return ok(what, "tests of criteria run apart from the code")
     else:

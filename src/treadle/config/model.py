@@ -92,8 +92,9 @@ class ToolchainSettings(_Section, frozen=True, kw_only=True):
         bool,
         kinds.FLAG,
         "Whether to run the tests of criteria a second time, at red and at green, in a process apart from the code "
-        "(pytest with bubblewrap only). Treadle refuses work that passes only if both share a process. Off by default, "
-        "because some honest tests cannot run apart, such as those that start the program or pickle its objects.",
+        "(pytest or `node --test`, with bubblewrap only). Treadle refuses work that passes only if both share a "
+        "process. Off by default, because some honest tests cannot run apart, such as those that start the program "
+        "or pickle its objects.",
     ] = False
     reruns: Annotated[int, kinds.whole(0), "How often to rerun a failing test, to see whether it is flaky."] = 2
     flaky: Annotated[

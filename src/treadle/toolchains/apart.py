@@ -1,9 +1,9 @@
 """Start the subject of a run: the code under test in a process of its own, where no test can be read.
 
-The judge is pytest with the frozen tests (`pytest.py`, `seam/`). The subject is a plain interpreter of the project's
-environment in namespaces of its own. Bubblewrap covers everything that tests or Treadle have there: the user's project,
-the judge's checkout, temporary folders, and the repositories. At the judge's path stands the subject's checkout, so
-that both sides mean the same by a path. A socket is all that joins them.
+The judge is the test runner with the frozen tests (`pytest.py` and `seam/`, `node_apart.py` and `seam_js/`). The
+subject is a plain interpreter of the project's environment in namespaces of its own. Bubblewrap covers everything that
+tests or Treadle have there: the user's project, the judge's checkout, temporary folders, and the repositories. At the
+judge's path stands the subject's checkout, so that both sides mean the same by a path. A socket is all that joins both.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -25,7 +25,7 @@ from treadle.toolchains.process import BoundedOutput, command_environment, read_
 
 SEAM: Final = Path(__file__).with_name("seam")
 _PARTS: Final = ("clock", "wire", "twins", "lane", "ambient", "subject")
-"""The modules of the subject, in the order in which they import each other."""
+"""The modules of a Python subject, in the order in which they import each other."""
 _BOOT: Final = """\
 import sys, json, types
 with open(int(sys.argv[1]), "rb") as file: parts = json.load(file)
@@ -40,12 +40,13 @@ for part, text in parts.items():
 for word in ("package", "part", "text", "parts", "file", "json", "types"): del globals()[word]
 module.main(number)
 """
+PYTHON_BOOT: Final = ("-s", "-c", _BOOT)
 _NAMESPACES: Final = (
     "--die-with-parent --new-session --as-pid-1 --unshare-pid --unshare-ipc --unshare-net --unshare-uts".split()
 )
 _MEASURING: Final = ("CI", "PYTHONDONTWRITEBYTECODE", "PYTHONNOUSERSITE")
 """Variables that no user's shell has; the subject must not learn from them that a measurement runs."""
-_ENVIRONMENTS: Final = (".venv", "venv", ".tox", ".nox", ".pixi", ".conda")
+_ENVIRONMENTS: Final = (".venv", "venv", ".tox", ".nox", ".pixi", ".conda", "node_modules")
 _SKIPPED_FOLDERS: Final = frozenset({".git", ".treadle", "node_modules", ".venv", "__pycache__"})
 _END_TIMEOUT: Final = 5.0
 NO_NAMESPACE: Final = (
@@ -56,8 +57,12 @@ NO_NAMESPACE: Final = (
 class SubjectSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The interpreter of a subject, the folders that it sees, and those that stay hidden from it."""
 
-    python: tuple[str, ...]
-    """The words that start Python."""
+    program: tuple[str, ...]
+    """The words that start the interpreter."""
+    boot: tuple[str, ...]
+    """Its options, up to the program that reads `sources` and serves; the numbers of both descriptors follow."""
+    sources: dict[str, str]
+    """The texts of that program's modules: they reach the subject in memory, not as files."""
     root: Path
     """The user's own checkout."""
     checkout: Path
@@ -98,7 +103,7 @@ def subject_command(program: str, settings: SubjectSettings, sources: int, line:
         words += ("--ro-bind", path, path)
     words += ("--ro-bind", settings.subject, settings.checkout, "--bind", settings.shared, settings.shared)
     words += ("--chdir", settings.checkout, "--")
-    words += (*settings.python, "-s", "-c", _BOOT, str(sources), str(line))
+    words += (*settings.program, *settings.boot, str(sources), str(line))
     return tuple(map(str, words))
 
 
@@ -128,7 +133,7 @@ def _repositories(checkout: Path) -> Iterator[Path]:
 
 def _environment(settings: SubjectSettings, covers: list[Path]) -> Iterator[Path]:
     """Yield the folders of the interpreter's environment that lie below a cover."""
-    program = shutil.which(settings.python[0]) or settings.python[0]
+    program = shutil.which(settings.program[0]) or settings.program[0]
     places = [settings.root / name for name in _ENVIRONMENTS]
     for path in (Path(program), Path(os.path.realpath(program))):
         prefix = path.parent.parent
@@ -160,7 +165,7 @@ async def running_subject(
     ours, theirs = socket.socketpair()
     sources = os.memfd_create("sources")
     try:
-        os.write(sources, json.dumps(_sources()).encode())
+        os.write(sources, json.dumps(settings.sources).encode())
         os.lseek(sources, 0, os.SEEK_SET)
         command = subject_command(program, settings, sources, theirs.fileno())
         process = await asyncio.create_subprocess_exec(
@@ -201,7 +206,8 @@ async def _read(running: RunningSubject) -> None:
         running.output.add(chunk)
 
 
-def _sources() -> dict[str, Any]:
+def python_sources() -> dict[str, str]:
+    """Return the modules of a Python subject."""
     parts = {name: (SEAM / "treadle_seam" / f"{name}.py").read_text(encoding="utf-8") for name in _PARTS}
     return {"name": "_service", **parts}
 

@@ -79,7 +79,14 @@ def best_grade(settings: ToolchainSettings) -> str:
         case "gotest":
             return "word" if option_against_canaries(settings.test) else "observed"
         case _:
-            return "observed" if is_node_test(settings.test) else "word"
+            if is_node_test(settings.test):
+                return "proved" if settings.apart and can_run_apart(settings) else "observed"
+            return "word"
+
+
+def can_run_apart(settings: ToolchainSettings) -> bool:
+    """Whether tests of this kind can run in another process than the code, where the machine can do it."""
+    return settings.kind == "pytest" or (settings.kind == "junit" and is_node_test(settings.test))
 
 
 def grade_lack(
@@ -96,7 +103,7 @@ def grade_lack(
     if not any(ref.name in _PROVING for _, step in _steps(protocol, within) for ref in _gated(step)):
         return None
     fix = f'set `verification.minimum = "{best}"` in treadle.toml, or start one run with `--minimum {best}`'
-    if settings.kind == "pytest":
+    if can_run_apart(settings):
         fix = f"set `toolchain.apart = true`, or {fix}"
     what = f"criteria need the grade `{minimum}` (`verification.minimum`), and these tests can give `{best}` at most"
     return what, fix

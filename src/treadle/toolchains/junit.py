@@ -191,9 +191,9 @@ class Junit(PlainCommand, frozen=True, kw_only=True):
                 more=guard.environment if guard else {},
             )
             fresh = [file for file, stamp in _stamps(path, pattern).items() if before.get(file) != stamp]
-            cases, problems = _read_all(fresh if pattern else [target] if target.exists() else [])
+            cases, problems = read_reports(fresh if pattern else [target] if target.exists() else [])
             seen = guard.lines() if guard else []
-        run = _judge(finished, [_below(case, path) for case in cases], problems, ids, files)
+        run = judge_report(finished, [below_checkout(case, path) for case in cases], problems, ids, files)
         passed = [case.name for case in cases if not case.statuses and not _is_whole_file(case)]
         limits = [_NAMED, GUARDED] if saw_tests(seen) else [*LIMITS]
         limits += [NOT_CHOSEN] if ids is not None or files is not None else []
@@ -227,7 +227,8 @@ def _stamps(path: Path, pattern: str) -> dict[Path, tuple[int, ...]]:
     return {file: (state.st_ino, state.st_size, state.st_mtime_ns) for file, state in states.items()}
 
 
-def _read_all(reports: list[Path]) -> tuple[list[JunitCase], list[str]]:
+def read_reports(reports: list[Path]) -> tuple[list[JunitCase], list[str]]:
+    """Return the tests of some report files, and the problems with these files."""
     cases: list[JunitCase] = []
     problems = [] if reports else ["the run left no fresh JUnit file"]
     for report in reports:
@@ -240,7 +241,7 @@ def _read_all(reports: list[Path]) -> tuple[list[JunitCase], list[str]]:
     return cases, problems
 
 
-def _below(case: JunitCase, path: Path) -> JunitCase:
+def below_checkout(case: JunitCase, path: Path) -> JunitCase:
     """Make the paths in a case relative to the checkout."""
     for root in {str(path), str(path.resolve())}:
         names = {name: value.replace(f"{root}/", "") for name in _NAMES if root in (value := getattr(case, name))}
@@ -248,7 +249,7 @@ def _below(case: JunitCase, path: Path) -> JunitCase:
     return case
 
 
-def _judge(
+def judge_report(
     finished: CommandResult,
     cases: list[JunitCase],
     problems: list[str],

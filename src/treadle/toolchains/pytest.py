@@ -27,10 +27,12 @@ from treadle.git.files import list_folder, temporary_folder
 from treadle.protocol.paths import is_test
 from treadle.toolchains.apart import (
     NO_NAMESPACE,
+    PYTHON_BOOT,
     SEAM,
     SubjectSettings,
     mounting_program,
     own_files,
+    python_sources,
     running_subject,
     subject_environment,
 )
@@ -316,7 +318,9 @@ async def _run_apart(
     shared = scratch / "shared"
     shared.mkdir()
     seen = SubjectSettings(
-        python=interpreter(settings.command) or (),
+        program=interpreter(settings.command) or (),
+        boot=PYTHON_BOOT,
+        sources=python_sources(),
         root=settings.root.resolve(),
         checkout=checkout,
         subject=subject,

@@ -22,6 +22,7 @@ from treadle.toolchains.command import PlainCommand
 from treadle.toolchains.gotest import GoTest
 from treadle.toolchains.junit import Junit
 from treadle.toolchains.line_coverage import LineCoverage, line_coverage, not_available
+from treadle.toolchains.node_apart import run_node_apart
 from treadle.toolchains.process import run_in_checkout
 from treadle.toolchains.pytest import KNOWN_PLUGINS, Pytest, interpreter
 from treadle.toolchains.results import ApartRun, CollectedTests, CommandResult, TestRun
@@ -75,13 +76,14 @@ class ProjectToolchain(msgspec.Struct, frozen=True, kw_only=True):
     async def test_apart(
         self, path: Path, ids: tuple[str, ...], *, subject: Path, is_subject: Callable[[str], bool]
     ) -> ApartRun:
-        """Run tests with judge and subject in two processes, if the settings ask for it; only pytest's can be."""
+        """Run tests with judge and subject in two processes, if the settings ask for it and the runner can."""
         problem = "" if self.settings.apart else "`toolchain.apart` is off"
-        if not isinstance(self.tests, Pytest):
-            problem = f"only pytest runs tests apart from the code, and `toolchain.kind` is {self._kind}"
-        if problem or not isinstance(self.tests, Pytest):
-            return ApartRun(run=TestRun(command=(), exit=None, duration=0.0, ended="missing"), problem=problem)
-        return await self.tests.test_apart(path, ids, subject=subject, is_subject=is_subject)
+        if not problem and isinstance(self.tests, Pytest):
+            return await self.tests.test_apart(path, ids, subject=subject, is_subject=is_subject)
+        if not problem and isinstance(self.tests, Junit):
+            return await run_node_apart(self.tests, self.root, path, ids, subject=subject, is_subject=is_subject)
+        kind = f"only pytest and `node --test` run tests apart from the code, and `toolchain.kind` is {self._kind}"
+        return ApartRun(run=TestRun(command=(), exit=None, duration=0.0, ended="missing"), problem=problem or kind)
 
     async def coverage(self, path: Path) -> LineCoverage:
         """Measure the lines of a checkout that its tests execute, or return a result with the obstacle."""
