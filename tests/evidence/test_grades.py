@@ -58,7 +58,14 @@ class PlayedSubject(ProjectTools):
         self.answers, self.asked = [*answers], list[tuple[tuple[str, ...], list[str], list[str]]]()
 
     async def test_apart(
-        self, path: Path, ids: tuple[str, ...], *, subject: Path, is_subject: Callable[[str], bool]
+        self,
+        path: Path,
+        ids: tuple[str, ...],
+        *,
+        subject: Path,
+        is_subject: Callable[[str], bool],
+        sample: str = "",  # noqa: ARG002
+        ask: tuple[str, ...] = (),  # noqa: ARG002
     ) -> ApartRun:
         files = [
             [one.relative_to(at).as_posix() for one in at.rglob("*.*") if ".git" not in one.parts]

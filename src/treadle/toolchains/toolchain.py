@@ -6,7 +6,7 @@ of a test tool on a small project of our own, for `treadle doctor`.
 
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, Protocol
@@ -24,7 +24,8 @@ from treadle.toolchains.junit import Junit
 from treadle.toolchains.line_coverage import LineCoverage, line_coverage, not_available
 from treadle.toolchains.process import run_in_checkout
 from treadle.toolchains.pytest import KNOWN_PLUGINS, Pytest, interpreter
-from treadle.toolchains.results import ApartRun, CollectedTests, CommandResult, TestRun
+from treadle.toolchains.replay import Again
+from treadle.toolchains.results import ApartRun, CallRecord, CollectedTests, CommandResult, Replay, TestRun
 from treadle.toolchains.scaling import ScalingMeasurement, ScalingProbe, measure_scaling
 
 # Build, lint, format and contract commands, which succeed or fail by their exit code.
@@ -73,7 +74,14 @@ class ProjectToolchain(msgspec.Struct, frozen=True, kw_only=True):
         return await self.tests.collect(path, files)
 
     async def test_apart(
-        self, path: Path, ids: tuple[str, ...], *, subject: Path, is_subject: Callable[[str], bool]
+        self,
+        path: Path,
+        ids: tuple[str, ...],
+        *,
+        subject: Path,
+        is_subject: Callable[[str], bool],
+        sample: str = "",
+        ask: tuple[str, ...] = (),
     ) -> ApartRun:
         """Run tests with judge and subject in two processes, if the settings ask for it; only pytest's can be."""
         problem = "" if self.settings.apart else "`toolchain.apart` is off"
@@ -81,7 +89,15 @@ class ProjectToolchain(msgspec.Struct, frozen=True, kw_only=True):
             problem = f"only pytest runs tests apart from the code, and `toolchain.kind` is {self._kind}"
         if problem or not isinstance(self.tests, Pytest):
             return ApartRun(run=TestRun(command=(), exit=None, duration=0.0, ended="missing"), problem=problem)
-        return await self.tests.test_apart(path, ids, subject=subject, is_subject=is_subject)
+        return await self.tests.test_apart(path, ids, subject=subject, is_subject=is_subject, sample=sample, ask=ask)
+
+    async def replay(
+        self, code: Path, record: CallRecord, again: Again, sample: str, passed: Collection[str]
+    ) -> Replay:
+        """Repeat calls that tests made apart, in plain interpreters, on a checkout without tests."""
+        if not isinstance(self.tests, Pytest):
+            return Replay(problem=f"only pytest runs tests apart from the code, and `toolchain.kind` is {self._kind}")
+        return await self.tests.replay(code, record, again, sample, passed)
 
     async def coverage(self, path: Path) -> LineCoverage:
         """Measure the lines of a checkout that its tests execute, or return a result with the obstacle."""
