@@ -101,13 +101,11 @@ HONEST: Final[dict[str, tuple[str, str]]] = {
         "values = [3, 1]; m.sort(values); assert values == [1, 3]",
     ),
     "values": (
-        "import datetime, decimal\n"
-        "def shift(day, by, **more): return [day + by, decimal.Decimal('0.10'), {1.5: b'x', (1,): {2, 3}}, 2**70, more, -0.0]\n",
+        "import datetime, decimal\ndef shift(day, by, **more): return [day + by, decimal.Decimal('0.10'), {1.5: b'x', (1,): {2, 3}}, 2**70, more, -0.0]\n",
         "import datetime as d; assert m.shift(d.date(2020, 1, 31), d.timedelta(days=1), a=d.timezone.utc)[0].month == 2",
     ),
     "objects": (
-        "import dataclasses\n@dataclasses.dataclass\nclass Pen:\n    cents: int\n    def twice(self): return self.cents * 2\n"
-        "def total(pens): return sum(one.cents for one in pens)\n",
+        "import dataclasses\n@dataclasses.dataclass\nclass Pen:\n    cents: int\n    def twice(self): return self.cents * 2\ndef total(pens): return sum(one.cents for one in pens)\n",
         "assert m.total([m.Pen(3), m.Pen(cents=4)]) == 7; assert m.Pen(5).twice() == 10",
     ),
     "patched": (
@@ -195,7 +193,8 @@ def test_calls_are_recorded_by_value(project: tuple[Apart, ApartRun]) -> None:
         "honest.exceptions.fail(3)",
         "honest.mutable.sort([3, 1])",
     } <= calls
-    assert not any("patched" in one or "environment" in one for one in calls), "their tests changed the process"
+    spoilt = ("honest.patched", "honest.environment")
+    assert not any(one.startswith(spoilt) for one in calls), "their tests changed the process"
     assert record.others > 0
     assert set(record.path) <= {".", ""}
     names: dict[str, object] = {}
