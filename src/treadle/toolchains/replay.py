@@ -44,6 +44,10 @@ _ASKED: Final = 3
 _CONFIRMED: Final = 6
 """How often a suspect call is repeated again in plain interpreters."""
 _TIMEOUT: Final = 30.0
+_PATIENCE: Final = 30
+"""How much longer than a call that does nothing a call may take, where that is more than the timeout: on a busy machine
+an interpreter may need seconds to start.
+"""
 _AT_ONCE: Final = min(4, os.cpu_count() or 1)
 _MAX_OUTPUT: Final = 64_000
 _SHOWN: Final = 300
@@ -181,7 +185,7 @@ def _agree(ours: Any, theirs: Any) -> bool:
 def outcome_text(outcome: str, beside: str) -> str:
     """Describe an outcome, beside another one of the same call."""
     if not outcome:
-        return f"ends without an answer, or not within {_TIMEOUT:g} s"
+        return "ends without an answer, or not in time"
     found = json.loads(outcome)
     try:
         if beside and json.loads(beside)[:-1] == found[:-1]:
@@ -222,7 +226,15 @@ class PlainInterpreters:
         self._program, self._settings, self._path, self._scratch, self._draw = program, settings, path, scratch, draw
         self._tail = (SEAM / "treadle_seam" / "plain.py").read_text(encoding="utf-8") + _TAIL
         self.other_users = False
+        self.timeout = _TIMEOUT
         self._rounds = 0
+
+    async def works(self) -> bool:
+        """Make a call that needs no code of the project, and measure how long that takes here."""
+        began = time.monotonic()
+        found = await self.outcomes([_CONTROL])
+        self.timeout = max(self.timeout, _PATIENCE * (time.monotonic() - began))
+        return found == [_SEVEN]
 
     async def outcomes(self, calls: Sequence[str]) -> list[str]:
         """Make each call once, in an interpreter of its own, in any order; return the outcomes in the given order."""
@@ -273,7 +285,7 @@ class PlainInterpreters:
         output = BoundedOutput(_MAX_OUTPUT)
         assert process.stdout is not None
         try:
-            async with asyncio.timeout(_TIMEOUT):
+            async with asyncio.timeout(self.timeout):
                 while chunk := await process.stdout.read(1 << 16):
                     output.add(chunk)
                 await process.wait()
@@ -309,7 +321,7 @@ async def replay_calls(
         plainly = PlainInterpreters(program, seen, record.path, scratch, draw)
         plainly.other_users = bool(await mounting_program("--unshare-user", "--uid", "4242", "--gid", "4242"))
         limits = () if plainly.other_users else ("calls were repeated under the same user: no user namespaces here",)
-        if await plainly.outcomes([_CONTROL]) != [_SEVEN]:
+        if not await plainly.works():
             return Replay(recorded=len(calls), problem="no plain interpreter works in a namespace of its own here")
         texts = [one.call for one in chosen]
         first, second = await plainly.outcomes(texts), await plainly.outcomes(texts)
@@ -356,7 +368,8 @@ async def _confirmed(
     left = [(one, end) for one, end in suspects if all(is_same(one.outcome, two) for two in by_call[one.call])]
     for number in range(_CONFIRMED):
         if not left or (number and not any(end for _, end in left)):
-            break  # calls without an answer take all their time: once more is enough
+            break  # calls without an answer take all their time: once more is enough, if the machine is no slower now
+        await plainly.works()
         ends = await plainly.outcomes([one.call for one, _ in left])
         left = [(one, end) for (one, end), now in zip(left, ends, strict=True) if now == end]
     return [
