@@ -25,8 +25,8 @@ from treadle.toolchains.results import (
     ApartRun,
     CallDifference,
     CallRecord,
+    CallReplay,
     RecordedCall,
-    Replay,
     TestResult,
     TestRun,
 )
@@ -65,7 +65,7 @@ class PlayedSubject(ProjectTools):
     def __init__(self, tools: ProjectTools, *answers: ApartRun) -> None:
         self.__dict__ |= tools.__dict__
         self.answers, self.asked = [*answers], list[tuple[tuple[str, ...], list[str], list[str]]]()
-        self.replays: list[Replay] = []
+        self.replays: list[CallReplay] = []
         self.repeated: list[tuple[set[str], bool]] = []
 
     async def test_apart(
@@ -92,7 +92,7 @@ class PlayedSubject(ProjectTools):
         again: Again,  # noqa: ARG002
         sample: str,
         passed: Collection[str],
-    ) -> Replay:
+    ) -> CallReplay:
         assert {one.test for one in record.calls} <= {*passed}
         self.repeated.append(({one.name for one in code.iterdir()}, bool(sample)))
         return self.replays.pop(0)
@@ -272,7 +272,7 @@ DIFFERENT = CallDifference(test=ADDS, call="calc.add(2, 3)", in_tests="returns 5
 def test_code_that_answers_otherwise_without_its_tests_is_refused(tmp_path: Path) -> None:
     async def story() -> None:
         stage, played = await staged(tmp_path, ended(test_adds=RED))
-        played.replays.append(Replay(recorded=1, replayed=1, incomparable=2, differences=(DIFFERENT,)))
+        played.replays.append(CallReplay(recorded=1, replayed=1, incomparable=2, differences=(DIFFERENT,)))
         verdict = await implement(stage, played, _with(ended(test_adds="passed"), record=CALLS))
         assert refused(stage, verdict, "green") == [("green.differs", ADDS)]
         assert "`calc.add(2, 3)` returns 5 in the tests, and returns 0" in verdict.report
@@ -289,7 +289,7 @@ def test_code_that_answers_otherwise_without_its_tests_is_refused(tmp_path: Path
 def test_calls_that_end_as_in_the_tests_are_counted_and_known(tmp_path: Path) -> None:
     async def story() -> None:
         stage, played = await staged(tmp_path, ended(test_adds=RED))
-        played.replays.append(Replay(recorded=1, replayed=1, limits=("the same user",)))
+        played.replays.append(CallReplay(recorded=1, replayed=1, limits=("the same user",)))
         verdict = await implement(stage, played, _with(ended(test_adds="passed"), record=CALLS))
         assert verdict.report == ""
         kept = stage.evidence(verdict, "green")
@@ -303,7 +303,7 @@ def test_calls_that_end_as_in_the_tests_are_counted_and_known(tmp_path: Path) ->
 def test_a_machine_that_can_repeat_nothing_says_so(tmp_path: Path) -> None:
     async def story() -> None:
         stage, played = await staged(tmp_path, ended(test_adds=RED))
-        played.replays.append(Replay(recorded=1, problem="no interpreter"))
+        played.replays.append(CallReplay(recorded=1, problem="no interpreter"))
         verdict = await implement(stage, played, _with(ended(test_adds="passed"), record=CALLS))
         assert verdict.report == ""
         assert any("no interpreter" in limit for limit in stage.evidence(verdict, "green")["limits"])

@@ -31,10 +31,10 @@ from treadle.toolchains.line_coverage import LineCoverage
 from treadle.toolchains.results import (
     ApartRun,
     CallRecord,
+    CallReplay,
     CollectedTests,
     CommandResult,
     RecordedCall,
-    Replay,
     TestRun,
     with_word_of,
 )
@@ -232,7 +232,9 @@ class ActivityMeasurements:
         }
         return await self._git.with_files(tree, owned)
 
-    async def replay(self, tree: str, runs: Sequence[ApartRun], passed: Collection[str], tests: TestPaths) -> Replay:
+    async def replay(
+        self, tree: str, runs: Sequence[ApartRun], passed: Collection[str], tests: TestPaths
+    ) -> CallReplay:
         """Repeat a sample of the calls that tests made apart, as a user would, on the code without tests."""
         tree = await self._as_delivered(tree)
         code, sample = await self._code_of(tree, tests), self._cache.draw(tree)
@@ -248,12 +250,12 @@ class ActivityMeasurements:
                 done = await self._tools.test_apart(path, ids, subject=subject, is_subject=tests.is_code, ask=programs)
             return done.record.answers
 
-        async def run(path: Path) -> Replay:
+        async def run(path: Path) -> CallReplay:
             return await self._tools.replay(path, record, again, sample, passed)
 
         question = ("replay", record)
         return await self._once(
-            question, code, Replay, run, lambda one: not one.differences, lambda one: not one.problem
+            question, code, CallReplay, run, lambda one: not one.differences, lambda one: not one.problem
         )
 
     def _or_by_the_runner(

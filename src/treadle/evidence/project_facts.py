@@ -21,7 +21,7 @@ from treadle.toolchains.junit import Junit
 from treadle.toolchains.line_coverage import LineCoverage
 from treadle.toolchains.pytest import Pytest
 from treadle.toolchains.replay import Again
-from treadle.toolchains.results import ApartRun, CallRecord, CollectedTests, CommandResult, Replay, TestRun
+from treadle.toolchains.results import ApartRun, CallRecord, CallReplay, CollectedTests, CommandResult, TestRun
 from treadle.toolchains.scaling import ScalingMeasurement, ScalingProbe
 from treadle.toolchains.toolchain import ProjectToolchain, build, environment_fingerprint
 
@@ -178,7 +178,7 @@ class ProjectTools:
 
     async def replay(
         self, code: Path, record: CallRecord, again: Again, sample: str, passed: Collection[str]
-    ) -> Replay:
+    ) -> CallReplay:
         """Repeat calls that tests made apart, in plain interpreters, on a checkout without tests."""
         return await self._toolchain.replay(code, record, again, sample, passed)
 

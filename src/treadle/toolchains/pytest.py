@@ -40,10 +40,10 @@ from treadle.toolchains.replay import Again, replay_calls
 from treadle.toolchains.results import (
     ApartRun,
     CallRecord,
+    CallReplay,
     CollectedTests,
     CommandResult,
     RecordedCall,
-    Replay,
     TestRun,
     Verdict,
 )
@@ -314,10 +314,10 @@ class Pytest(msgspec.Struct, frozen=True, kw_only=True):
 
     async def replay(
         self, code: Path, record: CallRecord, again: Again, sample: str, passed: Collection[str]
-    ) -> Replay:
+    ) -> CallReplay:
         """Repeat calls that some tests made, in plain interpreters, on a checkout without tests."""
         if (self.sandbox is not None and self.sandbox.is_apart) or (python := interpreter(self.command)) is None:
-            return Replay(problem="nothing runs apart here")
+            return CallReplay(problem="nothing runs apart here")
         return await replay_calls(self._seen(python, code, code, code), record, again, sample, passed)
 
     def _seen(self, python: tuple[str, ...], path: Path, subject: Path, scratch: Path) -> SubjectSettings:

@@ -35,7 +35,7 @@ from treadle.toolchains.apart import (
     walled_off,
 )
 from treadle.toolchains.process import BoundedOutput
-from treadle.toolchains.results import CallDifference, CallRecord, RecordedCall, Replay
+from treadle.toolchains.results import CallDifference, CallRecord, CallReplay, RecordedCall
 
 SAMPLE: Final = 12
 _SUSPECTS: Final = 3
@@ -223,7 +223,8 @@ class PlainInterpreters:
     def __init__(
         self, program: str, settings: SubjectSettings, path: Sequence[str], scratch: Path, draw: Random
     ) -> None:
-        self._program, self._settings, self._path, self._scratch, self._draw = program, settings, path, scratch, draw
+        self._program, self._settings, self._scratch, self._draw = program, settings, scratch, draw
+        self._path = [one for one in path if (settings.subject / one).is_dir()]
         self._tail = (SEAM / "treadle_seam" / "plain.py").read_text(encoding="utf-8") + _TAIL
         self.other_users = False
         self.timeout = _TIMEOUT
@@ -304,16 +305,16 @@ class PlainInterpreters:
 
 async def replay_calls(
     settings: SubjectSettings, record: CallRecord, again: Again, seed: str, passed: Collection[str]
-) -> Replay:
+) -> CallReplay:
     """Repeat a sample of recorded calls of the tests that passed; `settings.subject` is replaced by a copy."""
     if not (program := await mounting_program()):
-        return Replay(problem=NO_NAMESPACE)
+        return CallReplay(problem=NO_NAMESPACE)
     calls = _distinct(one for one in record.calls if one.test in passed)
     draw = Random(seed)
     chosen = draw.sample(calls, min(len(calls), SAMPLE))
     incomparable = record.others
     if not chosen:
-        return Replay(recorded=len(calls), incomparable=incomparable)
+        return CallReplay(recorded=len(calls), incomparable=incomparable)
     with temporary_folder("scratch") as scratch:
         copy = scratch / "code"
         await asyncio.to_thread(_copy, settings.subject, copy, draw.randrange(40, 400))
@@ -322,7 +323,7 @@ async def replay_calls(
         plainly.other_users = bool(await mounting_program("--unshare-user", "--uid", "4242", "--gid", "4242"))
         limits = () if plainly.other_users else ("calls were repeated under the same user: no user namespaces here",)
         if not await plainly.works():
-            return Replay(recorded=len(calls), problem="no plain interpreter works in a namespace of its own here")
+            return CallReplay(recorded=len(calls), problem="no plain interpreter works in a namespace of its own here")
         texts = [one.call for one in chosen]
         first, second = await plainly.outcomes(texts), await plainly.outcomes(texts)
         suspects: list[tuple[RecordedCall, str]] = []
@@ -334,7 +335,7 @@ async def replay_calls(
             else:
                 incomparable += 1
         differences = await _confirmed(suspects, plainly, again)
-    return Replay(
+    return CallReplay(
         recorded=len(calls),
         replayed=len(chosen),
         incomparable=incomparable + len(suspects) - len(differences),

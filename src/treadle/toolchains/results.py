@@ -153,7 +153,7 @@ class CallDifference(msgspec.Struct, frozen=True, kw_only=True):
     elsewhere: str
 
 
-class Replay(msgspec.Struct, frozen=True, kw_only=True):
+class CallReplay(msgspec.Struct, frozen=True, kw_only=True):
     """The repetition of recorded calls in plain interpreters without any test."""
 
     recorded: int = 0

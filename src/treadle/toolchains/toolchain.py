@@ -25,7 +25,7 @@ from treadle.toolchains.line_coverage import LineCoverage, line_coverage, not_av
 from treadle.toolchains.process import run_in_checkout
 from treadle.toolchains.pytest import KNOWN_PLUGINS, Pytest, interpreter
 from treadle.toolchains.replay import Again
-from treadle.toolchains.results import ApartRun, CallRecord, CollectedTests, CommandResult, Replay, TestRun
+from treadle.toolchains.results import ApartRun, CallRecord, CallReplay, CollectedTests, CommandResult, TestRun
 from treadle.toolchains.scaling import ScalingMeasurement, ScalingProbe, measure_scaling
 
 # Build, lint, format and contract commands, which succeed or fail by their exit code.
@@ -93,10 +93,12 @@ class ProjectToolchain(msgspec.Struct, frozen=True, kw_only=True):
 
     async def replay(
         self, code: Path, record: CallRecord, again: Again, sample: str, passed: Collection[str]
-    ) -> Replay:
+    ) -> CallReplay:
         """Repeat calls that tests made apart, in plain interpreters, on a checkout without tests."""
         if not isinstance(self.tests, Pytest):
-            return Replay(problem=f"only pytest runs tests apart from the code, and `toolchain.kind` is {self._kind}")
+            return CallReplay(
+                problem=f"only pytest runs tests apart from the code, and `toolchain.kind` is {self._kind}"
+            )
         return await self.tests.replay(code, record, again, sample, passed)
 
     async def coverage(self, path: Path) -> LineCoverage:

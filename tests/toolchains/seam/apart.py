@@ -11,7 +11,7 @@ import pytest
 from tests.box import box_here
 from tests.toolchains.projects import pytest_of, write
 from treadle.protocol.paths import is_test
-from treadle.toolchains.results import ApartRun, CallRecord, RecordedCall, Replay
+from treadle.toolchains.results import ApartRun, CallRecord, CallReplay, RecordedCall
 
 
 def is_subject(path: str) -> bool:
@@ -37,7 +37,7 @@ class Apart:
             self.checkout, ids, subject=self.code, is_subject=is_subject, sample="seed", ask=ask
         )
 
-    async def replay(self, record: CallRecord, passed: Collection[str]) -> Replay:
+    async def replay(self, record: CallRecord, passed: Collection[str]) -> CallReplay:
         async def again(calls: Sequence[RecordedCall], programs: tuple[str, ...]) -> Sequence[str]:
             done = await self.test(*sorted({one.test for one in calls}), ask=programs)
             return done.record.answers

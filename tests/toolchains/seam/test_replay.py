@@ -15,7 +15,7 @@ import pytest
 from tests.box import box_here
 from tests.toolchains.seam.apart import Apart, reasons
 from treadle.toolchains.replay import call_program, call_text, is_same, outcome_text, read_outcome
-from treadle.toolchains.results import ApartRun, Replay
+from treadle.toolchains.results import ApartRun, CallReplay
 
 DEVICES: Final[dict[str, str]] = {
     "modules": "import sys\ndef seen(): return 'socket' in sys.modules and 'array' in sys.modules\n",
@@ -152,7 +152,7 @@ def fixture_project() -> Iterator[tuple[Apart, ApartRun]]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def replay(project: tuple[Apart, ApartRun], file: str, names: Collection[str]) -> Replay:
+def replay(project: tuple[Apart, ApartRun], file: str, names: Collection[str]) -> CallReplay:
     apart, ran = project
     ids = {f"tests/test_{file}.py::test_{name}" for name in names}
     assert ids <= ran.run.passed, "\n".join(reasons(ran, f"test_{name}") for name in names)
@@ -196,7 +196,7 @@ def test_calls_are_recorded_by_value(project: tuple[Apart, ApartRun]) -> None:
     spoilt = ("honest.patched", "honest.environment")
     assert not any(one.startswith(spoilt) for one in calls), "their tests changed the process"
     assert record.others > 0
-    assert set(record.path) <= {".", ""}
+    assert "." in record.path
     names: dict[str, object] = {}
     exec(
         call_program('["new", "builtins", "sorted", [["list", 3, ["i", "0x9"], ["float", "inf"]]], {"reverse": true}]'),

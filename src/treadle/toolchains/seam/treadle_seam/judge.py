@@ -27,7 +27,7 @@ from .lane import SeamLane, standard_class
 from .lineup import Lineup, verdict_of
 from .patches import Patches
 from .plain import plain_outcome
-from .record import Recorder
+from .record import CallRecorder
 from .twins import PRESENT, TwinMeta, TwinModule, is_twin, number_of
 from .wire import CannotCross, WireBreach
 
@@ -318,7 +318,7 @@ class Loader:
         """Do nothing: the subject has already run the module."""
 
 
-class Question:
+class AskedCall:
     """Stands for a test while a call is made again."""
 
     def __init__(self, nodeid: str) -> None:
@@ -348,7 +348,7 @@ class Seam:
         self.is_busy = False
         """Whether the judge itself compiles frames or reads files, so the audit hook has to ignore these events."""
         self.patches = Patches(self._is_of_tests)
-        self.recorder = Recorder(order["sample"])
+        self.recorder = CallRecorder(order["sample"])
         PRESENT.lane = self.present
 
     # lanes
@@ -511,7 +511,7 @@ class Seam:
 
     def _ask(self, number: int) -> str:
         names: dict[str, Any] = {}
-        self.begin(Question(f"question {number}"))
+        self.begin(AskedCall(f"question {number}"))
         exec(compile(self.order["ask"][number], "<question>", "exec"), names)
         outcome = plain_outcome(names["_outcome"][0], names["_outcome"][1], names["_args"], names["_kwargs"])
         self.item = None

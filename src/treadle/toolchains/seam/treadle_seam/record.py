@@ -24,7 +24,7 @@ _SLOW = 5.0
 _CHANGING = frozenset("method set delete special leave operate inherited drive lineup".split())
 
 
-class Recorder:
+class CallRecorder:
     """The calls of the present test, and the ways to callables and objects."""
 
     def __init__(self, seed: str) -> None:
