@@ -95,6 +95,10 @@ HONEST: Final[dict[str, tuple[str, str]]] = {
         "class Wrong(ValueError): pass\ndef fail(x): raise Wrong('no', x)\ndef divide(a, b): return a / b\n",
         "\n    with pytest.raises(m.Wrong): m.fail(3)\n    with pytest.raises(ZeroDivisionError): m.divide(1, 0)",
     ),
+    "odd": (
+        "class Odd(Exception):\n    def args(self): return 1\ndef fail(): raise Odd('no')\n",
+        "\n    with pytest.raises(m.Odd): m.fail()",
+    ),
     "leaving": ("import sys\ndef main(words): sys.exit(len(words))\n", "\n    with pytest.raises(SystemExit): m.main(['a'])"),
     "mutable": (
         "def sort(values):\n    values.sort()\n",

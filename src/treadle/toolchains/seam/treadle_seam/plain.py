@@ -70,4 +70,5 @@ def plain_outcome(what: str, value: Any, args: Any, kwargs: Any) -> Any:
         except ValueError:
             return ["other", type(value).__name__, after]
     name = type(value).__module__ + "." + type(value).__qualname__
-    return ["raised", name, [plain_or_none(one) for one in value.args], after]
+    held = vars(BaseException)["args"].__get__(value)  # its class may have something else of that name
+    return ["raised", name, [plain_or_none(one) for one in held], after]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import random
 import time
-import types
 from typing import Any
 
 from .plain import plain, plain_outcome
@@ -124,6 +123,6 @@ class CallRecorder:
             return
         owner, name = operands
         origin = self._origins.get(id(owner))
-        if origin is not None and not isinstance(value, types.ModuleType):
+        if origin is not None:
             path = f"{origin[2]}.{name}" if origin[2] else str(name)
             self._origins.setdefault(id(value), (value, origin[1], path))
