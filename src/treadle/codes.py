@@ -101,6 +101,7 @@ EVIDENCE: Final[dict[str, str]] = {
     "green.bent": "Code changed the tests, their runner or their verdicts while they ran.",
     "green.breach": "Code under test broke the rules of the line between its process and that of its tests.",
     "green.broken": "A test that passed before fails now.",
+    "green.differs": "A call ends in one way in the tests, and in another way in a plain interpreter without them.",
     "green.expected_failure": "A test that ran before is now marked as expected to fail.",
     "green.failing": "A test fails.",
     "green.flaky": "The verdict of a test changes from run to run on the same code.",

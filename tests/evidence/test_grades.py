@@ -4,7 +4,7 @@ The subject is played here, so that a machine without namespaces, a breach or a 
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,16 @@ from treadle.evidence.subject import ProofSoFar
 from treadle.kernel.commands import RunEffect
 from treadle.ports import Verdict
 from treadle.prompts.scope import scope
-from treadle.toolchains.results import ApartRun, TestResult, TestRun
+from treadle.toolchains.replay import Again
+from treadle.toolchains.results import (
+    ApartRun,
+    CallDifference,
+    CallRecord,
+    CallReplay,
+    RecordedCall,
+    TestResult,
+    TestRun,
+)
 
 FILE = "tests/calc/test_add.py"
 ADDS = f"{FILE}::test_adds"
@@ -56,9 +65,18 @@ class PlayedSubject(ProjectTools):
     def __init__(self, tools: ProjectTools, *answers: ApartRun) -> None:
         self.__dict__ |= tools.__dict__
         self.answers, self.asked = [*answers], list[tuple[tuple[str, ...], list[str], list[str]]]()
+        self.replays: list[CallReplay] = []
+        self.repeated: list[tuple[set[str], bool]] = []
 
     async def test_apart(
-        self, path: Path, ids: tuple[str, ...], *, subject: Path, is_subject: Callable[[str], bool]
+        self,
+        path: Path,
+        ids: tuple[str, ...],
+        *,
+        subject: Path,
+        is_subject: Callable[[str], bool],
+        sample: str = "",  # noqa: ARG002
+        ask: tuple[str, ...] = (),  # noqa: ARG002
     ) -> ApartRun:
         files = [
             [one.relative_to(at).as_posix() for one in at.rglob("*.*") if ".git" not in one.parts]
@@ -66,6 +84,18 @@ class PlayedSubject(ProjectTools):
         ]
         self.asked.append((ids, sorted(filter(is_subject, files[0])), sorted(files[1])))
         return self.answers.pop(0)
+
+    async def replay(
+        self,
+        code: Path,
+        record: CallRecord,
+        again: Again,  # noqa: ARG002
+        sample: str,
+        passed: Collection[str],
+    ) -> CallReplay:
+        assert {one.test for one in record.calls} <= {*passed}
+        self.repeated.append(({one.name for one in code.iterdir()}, bool(sample)))
+        return self.replays.pop(0)
 
 
 async def staged(tmp_path: Path, *answers: ApartRun, proof: ProofSoFar | None = None) -> tuple[Stage, PlayedSubject]:
@@ -231,6 +261,52 @@ def test_a_breach_of_the_wire_is_refused_even_if_all_tests_pass(tmp_path: Path) 
         stage, verdict, played = await implemented(tmp_path, done)
         assert refused(stage, verdict, "green") == [("green.breach", "")]
         assert len(played.asked) == 2, "a breach gets no second try"
+
+    run(story())
+
+
+CALLS = CallRecord(calls=(RecordedCall(test=ADDS, call="[]", outcome="[]"),), others=2)
+DIFFERENT = CallDifference(test=ADDS, call="calc.add(2, 3)", in_tests="returns 5", elsewhere="returns 0")
+
+
+def test_code_that_answers_otherwise_without_its_tests_is_refused(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage, played = await staged(tmp_path, ended(test_adds=RED))
+        played.replays.append(CallReplay(recorded=1, replayed=1, incomparable=2, differences=(DIFFERENT,)))
+        verdict = await implement(stage, played, _with(ended(test_adds="passed"), record=CALLS))
+        assert refused(stage, verdict, "green") == [("green.differs", ADDS)]
+        assert "`calc.add(2, 3)` returns 5 in the tests, and returns 0" in verdict.report
+        costs = stage.evidence(verdict, "green")["subjects"]
+        assert (costs["recorded"], costs["replayed"], costs["incomparable"]) == (1, 1, 2)
+        ((names, has_seed),) = played.repeated
+        assert has_seed
+        assert "src" in names
+        assert "tests" not in names, "a checkout without tests"
+
+    run(story())
+
+
+def test_calls_that_end_as_in_the_tests_are_counted_and_known(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage, played = await staged(tmp_path, ended(test_adds=RED))
+        played.replays.append(CallReplay(recorded=1, replayed=1, limits=("the same user",)))
+        verdict = await implement(stage, played, _with(ended(test_adds="passed"), record=CALLS))
+        assert verdict.report == ""
+        kept = stage.evidence(verdict, "green")
+        assert (kept["subjects"]["replayed"], kept["apart"]) == (1, [ADDS])
+        assert "the same user" in kept["limits"]
+        assert (await claim_green(stage, n="2.1")).report == "", "a good result holds for its tree"
+
+    run(story())
+
+
+def test_a_machine_that_can_repeat_nothing_says_so(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage, played = await staged(tmp_path, ended(test_adds=RED))
+        played.replays.append(CallReplay(recorded=1, problem="no interpreter"))
+        verdict = await implement(stage, played, _with(ended(test_adds="passed"), record=CALLS))
+        assert verdict.report == ""
+        assert any("no interpreter" in limit for limit in stage.evidence(verdict, "green")["limits"])
 
     run(story())
 

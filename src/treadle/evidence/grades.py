@@ -9,6 +9,9 @@ apart" is exactly what a cheat looks like, too. So the question is decided **at 
 implementation, and for good: a test is *apart* if it is red there for a right reason, else it is *together*, and the
 evidence keeps the reason. At green a test that is apart has to pass apart. Whatever the implementation does then, it
 cannot make its tests lose that grade; the way out is another test, and a new red.
+
+Code can also recognise the subject, and be right only there. So a sample of the calls that these tests made is repeated
+in plain interpreters (`toolchains/replay.py`).
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -24,7 +27,7 @@ from treadle.evidence.subject import Subject
 from treadle.evidence.suite import describe_test, tests_by_criterion
 from treadle.protocol.items import Json
 from treadle.protocol.paths import TestPaths
-from treadle.toolchains.results import ApartRun, TestRun
+from treadle.toolchains.results import ApartRun, CallDifference, TestRun
 
 TOGETHER: Final = "judge and subject shared one process: "
 """The beginning of a limit for runs on a machine, or with a toolchain, that cannot keep them apart."""
@@ -35,6 +38,7 @@ _COMPUTES: Final = (
     "code that does not need to share a process with its tests; if the test asks for something that cannot cross "
     "to another process, it needs another test, and a new red"
 )
+_EVERYWHERE: Final = "code that answers every caller alike; it must not depend on who runs it, where, when or how"
 _WIRE: Final = "code that leaves the line between its process and its tests alone"
 
 
@@ -177,8 +181,21 @@ async def require_apart(
         file, line = (at.file, at.line) if at else ("", 0)
         wrong.append(problem(what, file, line, id_, _COMPUTES + advice, code="green.apart"))
     passed = [id_ for id_ in ids if id_ not in failing]
-    facts: dict[str, Json] = {"apart": list[Json](passed), "subjects": _costs(runs, ids)}
-    return ApartFindings(problems=tuple(wrong), facts={name: fact for name, fact in facts.items() if fact})
+    limits: tuple[str, ...] = ()
+    costs = _costs(runs, ids)
+    if not wrong and any(done.record.calls for done in runs):
+        replay = await measure.replay(tree, runs, passed, tests)
+        wrong = [_differs(one, advice) for one in replay.differences]
+        limits = (f"no call was repeated without the tests: {replay.problem}",) if replay.problem else replay.limits
+        costs |= {"recorded": replay.recorded, "replayed": replay.replayed, "incomparable": replay.incomparable}
+    facts: dict[str, Json] = {"apart": list[Json](passed), "subjects": costs}
+    facts = {name: fact for name, fact in facts.items() if fact}
+    return ApartFindings(problems=tuple(wrong), facts=facts, limits=limits)
+
+
+def _differs(one: CallDifference, advice: str) -> CheckProblem:
+    what = f"`{one.call}` {one.in_tests} in the tests, and {one.elsewhere} in a plain interpreter without them"
+    return problem(what, test=one.test, expected=_EVERYWHERE + advice, code="green.differs")
 
 
 def _require_apart(done: ApartRun, ids: Iterable[str]) -> None:

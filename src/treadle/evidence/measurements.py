@@ -13,7 +13,7 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, TypeVar
@@ -28,7 +28,16 @@ from treadle.git.trees import TreeEntry
 from treadle.protocol.paths import TestPaths
 from treadle.toolchains.chosen_files import listed_in_files, tests_in_files
 from treadle.toolchains.line_coverage import LineCoverage
-from treadle.toolchains.results import ApartRun, CollectedTests, CommandResult, TestRun, with_word_of
+from treadle.toolchains.results import (
+    ApartRun,
+    CallRecord,
+    CallReplay,
+    CollectedTests,
+    CommandResult,
+    RecordedCall,
+    TestRun,
+    with_word_of,
+)
 from treadle.toolchains.scaling import ScalingMeasurement, ScalingProbe
 
 # The cache of measurements: results that depend only on a tree, a command and its parameters.
@@ -75,6 +84,10 @@ class Cache:
         draft = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}")
         draft.write_bytes(self._signature(path, body) + b"\n" + body)
         draft.replace(path)
+
+    def draw(self, tree: str) -> str:
+        """Return a seed for a tree, which nobody can compute without the key."""
+        return hmac.new(self._key, f"draw {tree}".encode(), hashlib.sha256).hexdigest()
 
     def _signature(self, path: Path, body: bytes) -> bytes:
         question = f"{path.parent.name}{path.name}".encode()
@@ -195,22 +208,54 @@ class ActivityMeasurements:
         author of an implementation may write. `again` numbers a rerun, as for `suite`.
         """
         tree, chosen = await self._as_delivered(tree), tuple(sorted(ids))
-        owned: dict[str, TreeEntry | None] = {
-            path: None for path in await self._git.entries(tree) if tests.is_test(path)
-        }
-        code = await self._git.with_files(tree, owned)
+        code = await self._code_of(tree, tests)
 
         async def run(path: Path) -> ApartRun:
             async with self._git.checkout(code) as subject:
-                done = await self._tools.test_apart(path, chosen, subject=subject, is_subject=tests.is_code)
+                done = await self._tools.test_apart(
+                    path, chosen, subject=subject, is_subject=tests.is_code, sample=self._cache.draw(tree)
+                )
             if not done.problem:
                 await self._require_start(done.run)
             return done
 
         # The tree of the code says which files were the subject's, so equal questions of two instances share an answer.
-        question = ("apart", chosen, code, *([again] if again else []))
+        question = ("apart, recorded", chosen, code, *([again] if again else []))
         return await self._once(
             question, tree, ApartRun, run, lambda one: _is_green_apart(one) and not again, lambda one: not untried(one)
+        )
+
+    async def _code_of(self, tree: str, tests: TestPaths) -> str:
+        """Return a tree without the tests' own files."""
+        owned: dict[str, TreeEntry | None] = {
+            path: None for path in await self._git.entries(tree) if tests.is_test(path)
+        }
+        return await self._git.with_files(tree, owned)
+
+    async def replay(
+        self, tree: str, runs: Sequence[ApartRun], passed: Collection[str], tests: TestPaths
+    ) -> CallReplay:
+        """Repeat a sample of the calls that tests made apart, as a user would, on the code without tests."""
+        tree = await self._as_delivered(tree)
+        code, sample = await self._code_of(tree, tests), self._cache.draw(tree)
+        record = CallRecord(
+            calls=tuple(one for done in runs for one in done.record.calls if one.test in passed),
+            others=sum(done.record.others for done in runs),
+            path=next((done.record.path for done in runs if done.record.path), ()),
+        )
+
+        async def again(calls: Sequence[RecordedCall], programs: tuple[str, ...]) -> Sequence[str]:
+            ids = tuple(sorted({one.test for one in calls}))
+            async with self._git.checkout(tree) as path, self._git.checkout(code) as subject:
+                done = await self._tools.test_apart(path, ids, subject=subject, is_subject=tests.is_code, ask=programs)
+            return done.record.answers
+
+        async def run(path: Path) -> CallReplay:
+            return await self._tools.replay(path, record, again, sample, passed)
+
+        question = ("replay", record)
+        return await self._once(
+            question, code, CallReplay, run, lambda one: not one.differences, lambda one: not one.problem
         )
 
     def _or_by_the_runner(

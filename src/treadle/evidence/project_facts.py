@@ -2,7 +2,7 @@
 
 import hashlib
 import math
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -20,7 +20,8 @@ from treadle.toolchains.gotest import GoTest
 from treadle.toolchains.junit import Junit
 from treadle.toolchains.line_coverage import LineCoverage
 from treadle.toolchains.pytest import Pytest
-from treadle.toolchains.results import ApartRun, CollectedTests, CommandResult, TestRun
+from treadle.toolchains.replay import Again
+from treadle.toolchains.results import ApartRun, CallRecord, CallReplay, CollectedTests, CommandResult, TestRun
 from treadle.toolchains.scaling import ScalingMeasurement, ScalingProbe
 from treadle.toolchains.toolchain import ProjectToolchain, build, environment_fingerprint
 
@@ -162,10 +163,24 @@ class ProjectTools:
         return await _adapted(self._toolchain, limit, test_limit, mirrors=mirrors).test(path, ids, files)
 
     async def test_apart(
-        self, path: Path, ids: tuple[str, ...], *, subject: Path, is_subject: Callable[[str], bool]
+        self,
+        path: Path,
+        ids: tuple[str, ...],
+        *,
+        subject: Path,
+        is_subject: Callable[[str], bool],
+        sample: str = "",
+        ask: tuple[str, ...] = (),
     ) -> ApartRun:
         """Run some tests of one checkout against the code of another one, in a process of its own."""
-        return await self._toolchain.test_apart(path, ids, subject=subject, is_subject=is_subject)
+        chain = self._toolchain
+        return await chain.test_apart(path, ids, subject=subject, is_subject=is_subject, sample=sample, ask=ask)
+
+    async def replay(
+        self, code: Path, record: CallRecord, again: Again, sample: str, passed: Collection[str]
+    ) -> CallReplay:
+        """Repeat calls that tests made apart, in plain interpreters, on a checkout without tests."""
+        return await self._toolchain.replay(code, record, again, sample, passed)
 
     async def collect(self, path: Path, files: tuple[str, ...] | None = None) -> CollectedTests:
         return await self._toolchain.collect(path, files)

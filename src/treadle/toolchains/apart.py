@@ -89,6 +89,15 @@ def own_files(checkout: Path, is_subject: Callable[[str], bool]) -> list[str]:
 
 def subject_command(program: str, settings: SubjectSettings, sources: int, line: int) -> tuple[str, ...]:
     """Return bubblewrap's command line for a subject."""
+    words = [*walled_off(program, settings)]
+    words += ("--ro-bind", settings.subject, settings.checkout, "--bind", settings.shared, settings.shared)
+    words += ("--chdir", settings.checkout, "--")
+    words += (*settings.program, *settings.boot, str(sources), str(line))
+    return tuple(map(str, words))
+
+
+def walled_off(program: str, settings: SubjectSettings) -> list[str | Path]:
+    """Return the beginning of a command line of bubblewrap: namespaces, and covers over what tests or Treadle have."""
     covers = sorted({path for path in _covered(settings) if path.exists()}, key=lambda one: len(one.parts))
     words: list[str | Path] = [program, *_NAMESPACES, "--cap-drop", "ALL", "--ro-bind", "/", "/"]
     words += ["--dev", "/dev", "--proc", "/proc"]
@@ -101,10 +110,7 @@ def subject_command(program: str, settings: SubjectSettings, sources: int, line:
             words += ("--tmpfs", path) if path.is_dir() else ("--ro-bind", "/dev/null", path)
     for path in _environment(settings, kept):
         words += ("--ro-bind", path, path)
-    words += ("--ro-bind", settings.subject, settings.checkout, "--bind", settings.shared, settings.shared)
-    words += ("--chdir", settings.checkout, "--")
-    words += (*settings.program, *settings.boot, str(sources), str(line))
-    return tuple(map(str, words))
+    return words
 
 
 def _covered(settings: SubjectSettings) -> Iterator[Path]:
@@ -212,21 +218,21 @@ def python_sources() -> dict[str, str]:
     return {"name": "_service", **parts}
 
 
-_mounting: dict[str, bool] = {}
+_mounting: dict[tuple[str, ...], bool] = {}
 
 
-async def mounting_program() -> str:
-    """Return bubblewrap if it works here, tried once; empty if it does not."""
+async def mounting_program(*more: str) -> str:
+    """Return bubblewrap if it works here, with more of its options, tried once; empty if it does not."""
     program = shutil.which("bwrap")
     if program is None:
         return ""
-    if program not in _mounting:
+    if (program, *more) not in _mounting:
         nowhere = asyncio.subprocess.DEVNULL
         words = (*_NAMESPACES, "--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
-        trial = (program, *words, "--tmpfs", "/tmp", "--", shutil.which("true") or "/bin/true")
+        trial = (program, *words, *more, "--tmpfs", "/tmp", "--", shutil.which("true") or "/bin/true")
         try:
             process = await asyncio.create_subprocess_exec(*trial, stdin=nowhere, stdout=nowhere, stderr=nowhere)
         except OSError:
             return ""
-        _mounting[program] = await process.wait() == 0
-    return program if _mounting[program] else ""
+        _mounting[program, *more] = await process.wait() == 0
+    return program if _mounting[program, *more] else ""

@@ -13,11 +13,11 @@ import socket
 import tempfile
 import time
 import tomllib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
-from random import SystemRandom
+from random import Random, SystemRandom
 from typing import Any, Final
 
 import msgspec
@@ -38,7 +38,17 @@ from treadle.toolchains.apart import (
 )
 from treadle.toolchains.junit import JunitCase, read_junit
 from treadle.toolchains.process import COUNT, command_environment, read_bytes, read_text, run
-from treadle.toolchains.results import ApartRun, CollectedTests, CommandResult, TestRun, Verdict
+from treadle.toolchains.replay import Again, replay_calls
+from treadle.toolchains.results import (
+    ApartRun,
+    CallRecord,
+    CallReplay,
+    CollectedTests,
+    CommandResult,
+    RecordedCall,
+    TestRun,
+    Verdict,
+)
 from treadle.toolchains.sandbox import find_sandbox
 from treadle.toolchains.testimony import MAX_LINE, Testimony, disagreements, problem_of_exit
 
@@ -219,6 +229,10 @@ class JudgeOrder(msgspec.Struct, frozen=True, kw_only=True):
     line: socket.socket
     own: list[str]
     deadline: float
+    sample: str = ""
+    """The seed that decides which calls are recorded."""
+    ask: tuple[str, ...] = ()
+    """Programs of one call each, which the judge runs before the tests."""
 
     def order(self, checkout: Path) -> dict[str, Any]:
         return {
@@ -228,6 +242,8 @@ class JudgeOrder(msgspec.Struct, frozen=True, kw_only=True):
             "deadline": self.deadline,
             "hidden": [str(WITNESS), str(SEAM)],
             "seed": secrets.token_hex(16),
+            "sample": self.sample,
+            "ask": list(self.ask),
         }
 
 
@@ -270,11 +286,19 @@ class Pytest(msgspec.Struct, frozen=True, kw_only=True):
             return await _PytestRun(self, path.resolve(), scratch, ids, files, collect_only=False).result()
 
     async def test_apart(
-        self, path: Path, ids: tuple[str, ...], *, subject: Path, is_subject: Callable[[str], bool]
+        self,
+        path: Path,
+        ids: tuple[str, ...],
+        *,
+        subject: Path,
+        is_subject: Callable[[str], bool],
+        sample: str = "",
+        ask: tuple[str, ...] = (),
     ) -> ApartRun:
         """Run tests of a checkout with judge and subject in two processes.
 
         `subject` is a checkout of the same tree without its test files; the judge imports no file that `is_subject`.
+        `sample` is the seed that decides which calls are recorded; `ask` are programs to run before the tests.
         """
         began = time.monotonic()
         problem, python = "", interpreter(self.command)
@@ -286,9 +310,31 @@ class Pytest(msgspec.Struct, frozen=True, kw_only=True):
             problem = NO_NAMESPACE
         else:
             with temporary_folder("scratch") as scratch:
-                ran = await _run_apart(self, path.resolve(), ids, subject.resolve(), is_subject, scratch, program)
+                seen = self._seen(python, path, subject, scratch)
+                own = await asyncio.to_thread(own_files, seen.checkout, is_subject)
+                ran = await _run_apart(self, ids, seen, own, scratch, program, sample, ask)
             return msgspec.structs.replace(ran, duration=time.monotonic() - began)
         return ApartRun(run=TestRun(command=self.command, exit=None, duration=0.0, ended="missing"), problem=problem)
+
+    async def replay(
+        self, code: Path, record: CallRecord, again: Again, sample: str, passed: Collection[str]
+    ) -> CallReplay:
+        """Repeat calls that some tests made, in plain interpreters, on a checkout without tests."""
+        if (self.sandbox is not None and self.sandbox.is_apart) or (python := interpreter(self.command)) is None:
+            return CallReplay(problem="nothing runs apart here")
+        return await replay_calls(self._seen(python, code, code, code), record, again, sample, passed)
+
+    def _seen(self, python: tuple[str, ...], path: Path, subject: Path, scratch: Path) -> SubjectSettings:
+        return SubjectSettings(
+            program=python,
+            boot=PYTHON_BOOT,
+            sources=python_sources(),
+            root=self.root.resolve(),
+            checkout=path.resolve(),
+            subject=subject.resolve(),
+            shared=scratch / "shared",
+            hidden=(scratch, WITNESS, SEAM),
+        )
 
     async def collect(self, path: Path, files: tuple[str, ...] | None = None) -> CollectedTests:
         """Return the tests of a checkout, without running them."""
@@ -308,30 +354,21 @@ class Pytest(msgspec.Struct, frozen=True, kw_only=True):
 
 async def _run_apart(
     settings: Pytest,
-    checkout: Path,
     ids: tuple[str, ...],
-    subject: Path,
-    is_subject: Callable[[str], bool],
+    seen: SubjectSettings,
+    own: list[str],
     scratch: Path,
     program: str,
+    sample: str,
+    ask: tuple[str, ...],
 ) -> ApartRun:
-    shared = scratch / "shared"
-    shared.mkdir()
-    seen = SubjectSettings(
-        program=interpreter(settings.command) or (),
-        boot=PYTHON_BOOT,
-        sources=python_sources(),
-        root=settings.root.resolve(),
-        checkout=checkout,
-        subject=subject,
-        shared=shared,
-        hidden=(scratch, WITNESS, SEAM),
-    )
-    own = await asyncio.to_thread(own_files, checkout, is_subject)
+    seen.shared.mkdir()
     async with running_subject(program, seen, subject_environment(scratch)) as other:
         settings = msgspec.structs.replace(settings, mirrors=0)
-        judge = _PytestRun(settings, checkout, scratch, ids or None, None, collect_only=False)
-        judge.seam = JudgeOrder(shared=shared, line=other.line, own=own, deadline=judge.seconds)
+        judge = _PytestRun(settings, seen.checkout, scratch, ids or None, None, collect_only=False)
+        judge.seam = JudgeOrder(
+            shared=seen.shared, line=other.line, own=own, deadline=judge.seconds, sample=sample, ask=ask
+        )
         ran = await judge.result()
     told = judge.testimony
     reasons: dict[str, dict[str, str]] = {"uncrossable": {}, "failed": {}, "breach": {}}
@@ -349,6 +386,27 @@ async def _run_apart(
         breaches=tuple(dict.fromkeys([*early, *reasons["breach"].values()])),
         problem=f"the subject could not be started: {str(other.output).strip()[-1000:]}" if not_started else "",
         calls=sum(more["calls"] for more in told.crossings.values()),
+        record=_record(told, seen.checkout, sample),
+    )
+
+
+_KEPT_CALLS: Final = 300
+
+
+def _record(told: Testimony, checkout: Path, sample: str) -> CallRecord:
+    """Return the recorded calls of the tests that passed, or a sample of them."""
+    calls = [
+        RecordedCall(test=id, call=call, outcome=outcome)
+        for id, more in told.crossings.items()
+        if id in told.tests and told.tests[id].verdict == "passed"
+        for call, outcome in more.get("recorded", ())
+    ]
+    inside = [Path(one) for one in told.asked["path"] if Path(one).is_relative_to(checkout)]
+    return CallRecord(
+        calls=tuple(Random(sample).sample(calls, min(len(calls), _KEPT_CALLS))),
+        others=sum(more.get("others", 0) for more in told.crossings.values()),
+        path=tuple(one.relative_to(checkout).as_posix() for one in inside),
+        answers=tuple(told.asked["outcomes"]),
     )
 
 

@@ -122,6 +122,50 @@ class TestRun(msgspec.Struct, frozen=True, kw_only=True):
         return frozenset(self.with_verdict("failed", "error"))
 
 
+class RecordedCall(msgspec.Struct, frozen=True, kw_only=True):
+    """A call of the code by a test, whose arguments and outcome are values."""
+
+    test: str
+    call: str
+    """Callable and arguments, as JSON of the recorder."""
+    outcome: str
+    """Result or exception, and the arguments afterwards; JSON, too."""
+
+
+class CallRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """The calls of a run apart that can be repeated elsewhere, or a sample of them."""
+
+    calls: tuple[RecordedCall, ...] = ()
+    others: int = 0
+    """The number of calls that cannot be repeated: they take or return objects, or their test changed its process."""
+    path: tuple[str, ...] = ()
+    """The folders of the checkout from which the tests import, relative to it."""
+    answers: tuple[str, ...] = ()
+    """The outcomes of the calls that were made again, each one alone, before any test."""
+
+
+class CallDifference(msgspec.Struct, frozen=True, kw_only=True):
+    """A call that ends in one way in the tests, and in another one without them; all in words of Python."""
+
+    test: str
+    call: str
+    in_tests: str
+    elsewhere: str
+
+
+class CallReplay(msgspec.Struct, frozen=True, kw_only=True):
+    """The repetition of recorded calls in plain interpreters without any test."""
+
+    recorded: int = 0
+    replayed: int = 0
+    incomparable: int = 0
+    """The calls of which nothing is known: they cannot be repeated, or do not always end in the same way."""
+    differences: tuple[CallDifference, ...] = ()
+    problem: str = ""
+    """The reason why nothing can be repeated on this machine."""
+    limits: tuple[str, ...] = ()
+
+
 class ApartRun(msgspec.Struct, frozen=True, kw_only=True):
     """A run of some tests with judge and subject in two processes."""
 
@@ -139,6 +183,7 @@ class ApartRun(msgspec.Struct, frozen=True, kw_only=True):
     """The reason why no test can run apart on this machine; empty if tests can."""
     calls: int = 0
     """The number of requests that crossed."""
+    record: CallRecord = CallRecord()
     duration: float = 0.0
 
 

@@ -52,6 +52,8 @@ class Testimony:
         self.has_begun = False
         self.crossings: dict[str, dict[str, Any]] = {}
         """By test, in a run apart: the number of calls, and the reasons why values did not cross."""
+        self.asked: dict[str, Any] = {"path": [], "outcomes": []}
+        """In a run apart: the path of imports, and the outcomes of calls that were made again before the tests."""
         self.outside: list[tuple[str, str]] = []
         """The failed crossings outside of any test: their kind, and the reason."""
 
@@ -138,6 +140,9 @@ class Testimony:
 
     def _hear_crossed(self, id: str, **more: Any) -> None:
         self.crossings[id] = more
+
+    def _hear_asked(self, **more: Any) -> None:
+        self.asked = more
 
     def _hear_outside(self, kind: str, reason: str) -> None:
         if len(self.outside) < _MAX_LIST:

@@ -6,7 +6,7 @@ of a test tool on a small project of our own, for `treadle doctor`.
 
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, Protocol
@@ -25,7 +25,8 @@ from treadle.toolchains.line_coverage import LineCoverage, line_coverage, not_av
 from treadle.toolchains.node_apart import run_node_apart
 from treadle.toolchains.process import run_in_checkout
 from treadle.toolchains.pytest import KNOWN_PLUGINS, Pytest, interpreter
-from treadle.toolchains.results import ApartRun, CollectedTests, CommandResult, TestRun
+from treadle.toolchains.replay import Again
+from treadle.toolchains.results import ApartRun, CallRecord, CallReplay, CollectedTests, CommandResult, TestRun
 from treadle.toolchains.scaling import ScalingMeasurement, ScalingProbe, measure_scaling
 
 # Build, lint, format and contract commands, which succeed or fail by their exit code.
@@ -74,16 +75,35 @@ class ProjectToolchain(msgspec.Struct, frozen=True, kw_only=True):
         return await self.tests.collect(path, files)
 
     async def test_apart(
-        self, path: Path, ids: tuple[str, ...], *, subject: Path, is_subject: Callable[[str], bool]
+        self,
+        path: Path,
+        ids: tuple[str, ...],
+        *,
+        subject: Path,
+        is_subject: Callable[[str], bool],
+        sample: str = "",
+        ask: tuple[str, ...] = (),
     ) -> ApartRun:
         """Run tests with judge and subject in two processes, if the settings ask for it and the runner can."""
         problem = "" if self.settings.apart else "`toolchain.apart` is off"
         if not problem and isinstance(self.tests, Pytest):
-            return await self.tests.test_apart(path, ids, subject=subject, is_subject=is_subject)
+            return await self.tests.test_apart(
+                path, ids, subject=subject, is_subject=is_subject, sample=sample, ask=ask
+            )
         if not problem and isinstance(self.tests, Junit):
             return await run_node_apart(self.tests, self.root, path, ids, subject=subject, is_subject=is_subject)
         kind = f"only pytest and `node --test` run tests apart from the code, and `toolchain.kind` is {self._kind}"
         return ApartRun(run=TestRun(command=(), exit=None, duration=0.0, ended="missing"), problem=problem or kind)
+
+    async def replay(
+        self, code: Path, record: CallRecord, again: Again, sample: str, passed: Collection[str]
+    ) -> CallReplay:
+        """Repeat calls that tests made apart, in plain interpreters, on a checkout without tests."""
+        if not isinstance(self.tests, Pytest):
+            return CallReplay(
+                problem=f"only calls of pytest's tests are repeated, and `toolchain.kind` is {self._kind}"
+            )
+        return await self.tests.replay(code, record, again, sample, passed)
 
     async def coverage(self, path: Path) -> LineCoverage:
         """Measure the lines of a checkout that its tests execute, or return a result with the obstacle."""

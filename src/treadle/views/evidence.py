@@ -47,6 +47,12 @@ class SubjectRuns(msgspec.Struct, frozen=True, kw_only=True):
     calls: int = 0
     """The calls that crossed from one process to the other."""
     seconds: float = 0.0
+    recorded: int = 0
+    """The calls of the tests that can be repeated by value; a sample of them is."""
+    replayed: int = 0
+    """The calls that were repeated in plain interpreters without the tests."""
+    incomparable: int = 0
+    """The calls that cannot be repeated, or do not always end in the same way."""
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):

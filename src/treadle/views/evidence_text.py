@@ -88,7 +88,9 @@ def subject_words(check: Check) -> str:
     if runs is None or not runs.runs:
         return ""
     times = "" if runs.runs == 1 else f" in {runs.runs} runs"
-    return f"apart: {count_words(runs.tests, 'test')}{times}, {count_words(runs.calls, 'call')}, {runs.seconds:.2f} s"
+    plainly = f", {count_words(runs.replayed, 'call')} repeated without them" if runs.replayed else ""
+    counts = f"{count_words(runs.tests, 'test')}{times}, {count_words(runs.calls, 'call')}, {runs.seconds:.2f} s"
+    return f"apart: {counts}{plainly}"
 
 
 def run_condition(evidence: Evidence) -> str:

@@ -12,6 +12,7 @@ import array
 import importlib.machinery
 import importlib.util
 import inspect
+import json
 import os
 import random
 import socket
@@ -27,6 +28,8 @@ from .ambient import JudgeAmbient
 from .lane import SeamLane, standard_class
 from .lineup import Lineup, verdict_of
 from .patches import Patches
+from .plain import plain_outcome
+from .record import CallRecorder
 from .twins import PRESENT, TwinMeta, TwinModule, inner, is_twin, number_of
 from .wire import CannotCross, WireBreach
 
@@ -76,10 +79,19 @@ class JudgeLane(SeamLane):
         if self.dead:
             raise SeamError(self.dead)
         self.seam.crossed()
+        record = self.seam.recorder
+        note = record.ask(what, operands) if self.depth == 0 else None
         try:
-            return super().request(what, *operands)
+            value = super().request(what, *operands)
         except CannotCross as error:
             raise self.seam.uncrossable(str(error)) from None
+        except BaseException as error:
+            if note is not None and not isinstance(error, SeamError):
+                record.answer(note, "raised", error)
+            raise
+        if note is not None:
+            record.answer(note, "value", value)
+        return value
 
     def lost(self, error: BaseException) -> tuple[str, Any]:
         if isinstance(error, WireBreach):
@@ -108,7 +120,10 @@ class JudgeLane(SeamLane):
         raise WireBreach("the subject decided what is forgotten")
 
     def extra(self) -> Any:
-        return self.ambient.news()
+        news = self.ambient.news()
+        if any(value for name, value in news if name != "levels"):
+            self.seam.recorder.is_spoilt = True
+        return news
 
     def hear_extra(self, extra: Any) -> None:
         if extra is not None:
@@ -136,8 +151,10 @@ class JudgeLane(SeamLane):
         changes = self.seam.patches.changes(self.patched) if self.seam.patches.watched else []
         if self.seam.patches.seed is not None:
             seed, self.seam.patches.seed = self.seam.patches.seed, None
+            self.seam.recorder.is_spoilt = True
             super().request("seed", seed)
         for (module, *path), value, is_there in changes:
+            self.seam.recorder.is_spoilt = True
             super().request("patch", module, path, value, is_there)
 
     def check(self, what: Any, encoded: list[Any]) -> None:
@@ -345,6 +362,13 @@ class Loader:
         """Do nothing: the subject has already run the module."""
 
 
+class AskedCall:
+    """Stands for a test while a call is made again."""
+
+    def __init__(self, nodeid: str) -> None:
+        self.nodeid = nodeid
+
+
 class Seam:
     """The judge's half of one run."""
 
@@ -368,6 +392,7 @@ class Seam:
         self.is_busy = False
         """Whether the judge itself compiles frames or reads files, so the audit hook has to ignore these events."""
         self.patches = Patches(self._is_of_tests)
+        self.recorder = CallRecorder(order["sample"])
         PRESENT.lane = self.present
 
     # lanes
@@ -395,6 +420,7 @@ class Seam:
 
     def begin(self, item: Any) -> None:
         self.item, self.findings, self.said, self.calls = item, [], {}, 0
+        self.recorder.begin(item.nodeid)
         self.is_running = True
 
     def end(self) -> None:
@@ -410,7 +436,7 @@ class Seam:
             with suppress(SeamError):  # the first process has ended; the next test reports this
                 self.stem.request("end")
         if item is not None and (self.calls or self.said):
-            self.send("crossed", id=item.nodeid, calls=self.calls, **self.said)
+            self.send("crossed", id=item.nodeid, calls=self.calls, **self.said, **self.recorder.found())
 
     def crossed(self) -> None:
         self.calls += 1
@@ -531,6 +557,20 @@ class Seam:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_teardown(self) -> None:
         self.is_running = True
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self) -> None:
+        """Before any test, make some calls again: each one alone, in the process that a test would get."""
+        self.send("asked", path=self.path(), outcomes=[self._ask(number) for number in range(len(self.order["ask"]))])
+
+    def _ask(self, number: int) -> str:
+        names: dict[str, Any] = {}
+        self.begin(AskedCall(f"question {number}"))
+        exec(compile(self.order["ask"][number], "<question>", "exec"), names)
+        outcome = plain_outcome(names["_outcome"][0], names["_outcome"][1], names["_args"], names["_kwargs"])
+        self.item = None
+        self.end()
+        return json.dumps(outcome)
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: Any) -> Iterator[None]:
