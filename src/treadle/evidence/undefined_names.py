@@ -8,12 +8,12 @@ import ast
 import builtins
 import re
 import symtable
-import unittest
 from collections.abc import Iterator, Mapping
 from typing import Final
 
 from treadle.evidence.code_shapes import Function, imported_path, last_name, module_files, modules_by_name, parse_python
 from treadle.evidence.subject import Subject
+from treadle.evidence.unittest_assertions import names_of_test_case
 
 _ALWAYS: Final = frozenset(
     {*dir(builtins), *("__file__", "__path__", "__builtins__", "__annotations__", "__class__", "__module__")}
@@ -84,7 +84,7 @@ def _missing_assertions(module: ast.Module) -> Iterator[tuple[int, str]]:
         for node in ast.walk(owner):
             match node:
                 case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=name)) if name.startswith("assert"):
-                    if name not in own and not hasattr(unittest.TestCase, name):
+                    if name not in own and name not in names_of_test_case():
                         yield node.lineno, f"self.{name}"
 
 

@@ -6,8 +6,8 @@
 
 import ast
 import re
-import unittest
 from collections.abc import Collection, Iterator
+from functools import cache
 from typing import Final
 
 from treadle.evidence.code_shapes import Function, last_name
@@ -39,7 +39,6 @@ HOOKS: Final = frozenset(
 )
 """Functions that run around each test of a class or file, and make it fail."""
 _ASSERTION: Final = re.compile(r"assert[A-Z_]|fail(Unless|If|\Z)")
-_OWN: Final = frozenset(name for name in dir(unittest.TestCase) if _ASSERTION.match(name))
 
 
 def is_assertion(name: str) -> bool:
@@ -49,7 +48,15 @@ def is_assertion(name: str) -> bool:
 
 def is_own_assertion(name: str) -> bool:
     """Whether a name is that of an assertion of `TestCase` itself."""
-    return name in _OWN
+    return is_assertion(name) and name in names_of_test_case()
+
+
+@cache
+def names_of_test_case() -> frozenset[str]:
+    """Return the names of `unittest.TestCase`."""
+    import unittest  # noqa: PLC0415 - it costs every command as much time as the start of Python
+
+    return frozenset(dir(unittest.TestCase))
 
 
 def plain_assertion(node: ast.AST) -> ast.Assert | None:
