@@ -62,7 +62,7 @@ _LOOSE: Final = frozenset({"primitive", "proxy", "result"})
 _FRAME: Final = """
 import fs from 'node:fs';
 const frame = (message) => { const text = Buffer.from(typeof message === 'string' ? message : JSON.stringify(message)); const size = Buffer.alloc(4); size.writeUInt32LE(text.length); return Buffer.concat([size, text]); };
-const line = () => { for (let at = 3; at < 64; at++) { try { if (fs.fstatSync(at).isSocket()) return at; } catch {} } };
+const line = () => { for (let at = 3; at < 4096; at++) { try { if (fs.fstatSync(at).isSocket()) return at; } catch {} } };
 const send = (message) => fs.writeSync(line(), Buffer.isBuffer(message) ? message : frame(message));
 const ask = (value, { made = [], updates = [], settled = [], forgotten = [] } = {}) => send(['q', '2.1', 'console', ['log', value], made, updates, settled, forgotten, null]);
 """
