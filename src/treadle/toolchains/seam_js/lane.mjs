@@ -19,6 +19,17 @@ const { then } = Promise.prototype;
 const { isArray } = Array;
 const { isBuffer, from: bufferOf, alloc } = Buffer;
 const buffers = Buffer.prototype;
+
+/** Repeat a call that a signal has interrupted; the system does not do that on a socket with a time limit. */
+const uninterrupted = (call) => {
+  for (;;) {
+    try {
+      return call();
+    } catch (error) {
+      if (error.code !== 'EINTR') throw error;
+    }
+  }
+};
 const MOST_BYTES = 32 << 20;
 const MOST_OBJECTS = 100_000;
 export const MOST_DATA = 300;
@@ -174,7 +185,7 @@ class Wire {
     const frame = alloc(4 + text.length);
     apply(buffers.writeUInt32LE, frame, [text.length, 0]);
     apply(buffers.copy, text, [frame, 4]);
-    for (let at = 0; at < frame.length;) at += writeSync(this.file, frame, at);
+    for (let at = 0; at < frame.length;) at += uninterrupted(() => writeSync(this.file, frame, at));
   }
 
   fill(size) {
@@ -184,7 +195,7 @@ class Wire {
       [this.buffer, this.end, this.start] = [bigger, this.end - this.start, 0];
     }
     while (this.end - this.start < size) {
-      const count = readSync(this.file, this.buffer, this.end, this.buffer.length - this.end, null);
+      const count = uninterrupted(() => readSync(this.file, this.buffer, this.end, this.buffer.length - this.end, null));
       if (count === 0) throw new HungUp();
       this.end += count;
     }
