@@ -399,16 +399,15 @@ def describe_adopted(id_: str) -> CheckProblem:
 # counts.
 
 
-def silent_tests(run: TestRun, earlier: TestRun) -> list[str]:
+def silent_tests(run: TestRun, earlier: TestRun, rewritten: Collection[str] = ()) -> list[str]:
     """Return the tests that passed earlier and have no result now, because they are gone or deselected.
 
-    Of a test with cases, as many as passed have to pass, or to fail as new cases do: some projects have other ids of
-    cases in every run, and an expected value that a spec changes is often part of an id.
+    Of a test with cases, as many as passed have to pass: some projects have other ids of cases in every run. In a file
+    of `rewritten`, new cases may be red instead, because an expected value that a spec changes is often part of an id.
     """
     before = Counter(function_of(id_) for id_ in earlier.passed)
-    now = Counter(
-        function_of(id_) for id_, test in run.tests.items() if id_ in run.passed or id_ in earlier.tests or test.is_red
-    )
+    red = {id_ for id_, test in run.tests.items() if test.is_red and file_of(id_, run) in rewritten}
+    now = Counter(function_of(id_) for id_ in run.tests if id_ in run.passed or id_ in earlier.tests or id_ in red)
     return sorted(
         id_ for id_ in earlier.passed if id_ not in run.tests and now[function_of(id_)] < before[function_of(id_)]
     )
@@ -422,7 +421,7 @@ async def lost_tests(
     In a file of `rewritten`, which the step changed and may change, a test may be renamed or moved: a new test that is
     otherwise the same word for word succeeds it.
     """
-    silent = silent_tests(run, earlier)
+    silent = silent_tests(run, earlier, rewritten)
     renamed = [id_ for id_ in silent if id_ not in run.collected and file_of(id_, earlier) in rewritten]
     if not renamed:
         return silent
